@@ -1,0 +1,102 @@
+"""The values that a plan is made of.
+
+A plan holds words, never command lines: one Word becomes one argument (or one value of a variable), whatever it
+holds. A value that is known only on the cluster stays a typed value until a template writes it, so that
+`Secret("A")` is never taken for the text "A". Only `gymsubmit.render.shell` turns a Word into shell text.
+"""
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeEnv:
+    """What the variable `name` holds in the batch script's own environment."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """The value of the submitting machine's variable `name`; it travels in secrets.env alone."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeHost:
+    """Host name of the allocation's node `index` (from 0, in the allocation's order)."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAddress:
+    """The address that other nodes dial to reach node `index`; never a loopback one."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeUrl:
+    """The start of a URL on node `index`: `http://ADDRESS:PORT`, an IPv6 address in brackets."""
+
+    index: int
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAddress:
+    """The address that other nodes dial to reach the node this task runs on."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnHost:
+    """Host name of the node that this task runs on."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolHosts:
+    """The hosts of a node pool, comma-separated, as one word."""
+
+    pool: str
+
+
+@dataclass(frozen=True, slots=True)
+class AllHosts:
+    """The hosts of the whole allocation, comma-separated, as one word."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankOffset:
+    """`per_node` times this task's node number within its step (from 0)."""
+
+    per_node: int
+
+
+@dataclass(frozen=True, slots=True)
+class UserShell:
+    """Shell text that the user wrote. Carried untouched; the only shell text a plan may hold."""
+
+    text: str
+
+
+
+Word = (
+    str
+    | int
+    | PurePosixPath
+    | RuntimeEnv
+    | Secret
+    | NodeHost
+    | NodeAddress
+    | NodeUrl
+    | OwnAddress
+    | OwnHost
+    | PoolHosts
+    | AllHosts
+    | RankOffset
+    | UserShell
+    | tuple["Word", ...]
+)
+"""One argument or value. A tuple is its parts joined without a separator."""
