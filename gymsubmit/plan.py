@@ -66,7 +66,7 @@ class Component:
 class Container:
     """The container of a step. `image` and `mounts` are in the runtime's own spelling.
 
-    `hook_env` names variables that hooks of the runtime read before the step's shell starts.
+    `hook_env` are variables that hooks of the runtime read before the step's shell starts.
     """
 
     image: str
@@ -76,41 +76,43 @@ class Container:
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
-    """A TCP port that a step listens on. `first_node_only`: only its first node does."""
+class Script:
+    """Shell text of the user's, run by a bash of its own. Exactly one is set.
 
-    number: int
-    first_node_only: bool
+    `text` is carried in the job script; `file`, for text too long for that, is staged in the job's directory.
+    """
+
+    text: UserShell | None
+    file: PurePosixPath | None
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """`count` GPUs from number `first` on, of those that the job has on the step's node."""
+
+    first: int
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
     """How a step is started, whatever it runs.
 
-    `key` is unique within the job and a shell identifier; `name` is the step's own (Slurm's --job-name, the log).
-    `env` is set in the step's shell and nowhere else, `pre_command` runs in that shell just before the command.
-    `srun_options` are complete options as single words.
+    `key` is unique within the job and part of shell identifiers; `name` is the step's own (Slurm's --job-name, the
+    log). `devices` is None where the step may use all GPUs. `env` is set in the step's shell and nowhere else,
+    `pre_command` runs in that shell just before the command. `ports` are the TCP ports that must be free where it
+    starts (for a step whose nodes differ: on its first node). `srun_options` are complete options as single words.
     """
 
     name: str
     key: str
     container: Container | None
     placement: Placement
+    devices: Devices | None
     env: tuple[Variable, ...]
-    ports: tuple[Port, ...]
-    pre_command: UserShell | None
+    ports: tuple[int, ...]
+    pre_command: Script | None
     srun_options: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    """Shell text of the user's, or a program for the interpreter that its `#!` line names.
-
-    Exactly one is set: `text` is carried in the job script; `file` is staged in the job's directory.
-    """
-
-    text: UserShell | None
-    file: PurePosixPath | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,10 @@ class ServerStep:
 
 @dataclass(frozen=True, slots=True)
 class DataParallelStep:
-    """vLLM data parallel over nodes: `head` on the step's first node, `rank` on each other one."""
+    """vLLM data parallel over nodes: `head` on the step's first node, `rank` on each other one.
+
+    `launch.ports` are the head's; the others listen on none that is fixed.
+    """
 
     launch: Launch
     head: tuple[Word, ...]
@@ -132,16 +137,16 @@ class DataParallelStep:
 
 @dataclass(frozen=True, slots=True)
 class RayInstanceStep:
-    """One vLLM instance over nodes: a Ray cluster over all of them, the server on the first.
+    """One vLLM instance over nodes: a Ray cluster over all of them, the server (`argv`) on the first.
 
-    `address` is the Ray head's host:port as one word, `nodes` how many must have joined before the server starts.
+    `head` is the address of the Ray head, which listens on `ray_port`.
     """
 
     launch: Launch
+    head: Word
+    ray_port: int
     ray_head: tuple[Word, ...]
     ray_worker: tuple[Word, ...]
-    address: Word
-    nodes: int
     argv: tuple[Word, ...]
 
 
@@ -158,13 +163,13 @@ Step = ServerStep | DataParallelStep | RayInstanceStep | ScriptStep
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One HTTP health check: `GET http://host:port/path` answered with 2xx.
+    """The HTTP health check of a step: `GET http://host:port/path` answered with 2xx by each of `hosts`.
 
-    `step` is the name of the step that must be ready. `timeout_seconds` counts from the step's start.
+    `step` is the step's name. `timeout_seconds` counts from the step's start.
     """
 
     step: str
-    host: Word
+    hosts: tuple[Word, ...]
     port: int
     path: str
     timeout_seconds: int
@@ -172,8 +177,8 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class RuntimeCheck:
-    """A variable that must be set where the batch script runs, and the config field that asks for it."""
+class RuntimeValue:
+    """A variable that is read where the batch script runs, and the config field that asks for it."""
 
     variable: str
     field: str
@@ -183,12 +188,14 @@ class RuntimeCheck:
 class NodeSetup:
     """What the job script finds out about its nodes before anything starts.
 
-    `names`: whether the host list is needed. `addresses`: the nodes whose addresses are. `network_interface`: whose
-    address counts, None for the one that the host's name resolves to. `exports` in order, each set once.
+    `names`: whether the host list is needed; `het_groups`: the components it is put together from, none in a plain
+    job; `all_hosts`: whether a step names them all. `pools` are those whose hosts are exported, `addresses` the nodes whose address is. `network_interface`: whose
+    address that is, None for the one that the host's name stands for. `exports` in order, each set once.
     """
 
     names: bool
-    het_groups: int
+    het_groups: tuple[int, ...]
+    all_hosts: bool
     pools: tuple[Pool, ...]
     addresses: tuple[int, ...]
     network_interface: str | None
@@ -205,25 +212,26 @@ class GymInstall:
 
 
 @dataclass(frozen=True, slots=True)
-class GymDriver:
-    """`gym eval prepare` and `gym eval run`, Gym installed before them where asked for."""
+class ProgramDriver:
+    """A benchmark that is a program, `gym eval run` mostly; `prepare` before it, and before that Gym installed."""
 
     launch: Launch
     install: GymInstall | None
     prepare: tuple[Word, ...] | None
-    run: tuple[Word, ...]
+    argv: tuple[Word, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptDriver:
-    """A benchmark that is the user's own script, with Gym installed before it where asked for."""
+    """A benchmark that is the user's own shell script; before it, what comes before a program."""
 
     launch: Launch
     install: GymInstall | None
+    prepare: tuple[Word, ...] | None
     script: Script
 
 
-Driver = GymDriver | ScriptDriver
+Driver = ProgramDriver | ScriptDriver
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +256,7 @@ class JobPlan:
     launcher: str
     allocation: tuple[Component, ...]
     secrets: tuple[str, ...]
-    runtime_checks: tuple[RuntimeCheck, ...]
+    runtime_values: tuple[RuntimeValue, ...]
     nodes: NodeSetup
     steps: tuple[Step, ...]
     probes: tuple[Probe, ...]

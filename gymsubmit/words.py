@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 @dataclass(frozen=True, slots=True)
 class RuntimeEnv:
-    """What the variable `name` holds in the batch script's own environment."""
+    """What the variable `name` holds in the environment of the batch script."""
 
     name: str
 
@@ -51,15 +51,10 @@ class OwnAddress:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnHost:
-    """Host name of the node that this task runs on."""
-
-
-@dataclass(frozen=True, slots=True)
 class PoolHosts:
-    """The hosts of a node pool, comma-separated, as one word."""
+    """The hosts of a node pool, comma-separated, as one word; `variable` is the exported variable that holds them."""
 
-    pool: str
+    variable: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +76,6 @@ class UserShell:
     text: str
 
 
-
 Word = (
     str
     | int
@@ -92,7 +86,6 @@ Word = (
     | NodeAddress
     | NodeUrl
     | OwnAddress
-    | OwnHost
     | PoolHosts
     | AllHosts
     | RankOffset

@@ -1,0 +1,1 @@
+"""The submit config: read from YAML, validated, and checked across its fields."""

@@ -1,0 +1,1 @@
+"""Where jobs run: they get rendered files, and answer what became of them."""

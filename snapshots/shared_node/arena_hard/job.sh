@@ -1,0 +1,319 @@
+#!/bin/bash
+#SBATCH --job-name=gym-arena_hard
+#SBATCH --account=evaluation
+#SBATCH --time=04:00:00
+#SBATCH --chdir=/shared/evaluations/gym-job-00000000T000000Z-000000/arena_hard
+#SBATCH --output=logs/job-%j.log
+#SBATCH --partition=batch
+#SBATCH --nodes=1
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-node=8
+
+# --- parts/setup.sh.j2
+set -euo pipefail
+
+export GYM_BENCH_DIR=/shared/evaluations/gym-job-00000000T000000Z-000000/arena_hard
+cd "$GYM_BENCH_DIR"
+
+fail() {
+    echo "ERROR: $*" >&2
+    exit 1
+}
+
+# --- parts/slurm.sh.j2
+export GYM_JOB_ID=$SLURM_JOB_ID
+
+# Left-over defaults would put a bare srun into a container, or bind its tasks to a part of the CPUs.
+unset "${!PYXIS_@}" SLURM_CPUS_PER_TASK SLURM_TRES_PER_TASK
+
+slurm_jobs=$SLURM_JOB_ID
+
+# signal_step NAME SIGNAL: reaches the processes of a step. A TERM to srun itself would be a KILL to them.
+signal_step() {
+    local step
+    step=$(squeue --steps --noheader --jobs="$slurm_jobs" --format='%i %j' | awk -v name="$1" '$2 == name { print $1 }')
+    if [[ -n $step ]]; then
+        # A step that ends meanwhile is none that scancel could find.
+        scancel --signal="$2" "$step" || true
+    fi
+}
+
+# --- parts/exports.sh.j2
+export GYM_SERVICE_POLICY_URL=http://localhost:8000
+export GYM_SERVICE_JUDGE_URL=http://localhost:8001
+
+# --- parts/steps.sh.j2
+declare -A pid=() started=()
+services=()
+
+# start_step NAME FUNCTION: in the background, its output in a log of its own
+start_step() {
+    "$2" >"logs/$1-$GYM_JOB_ID.log" 2>&1 &
+    pid[$1]=$!
+    started[$1]=$SECONDS
+}
+
+# start_service NAME FUNCTION: a step that must outlive the driver
+start_service() {
+    services+=("$1")
+    start_step "$@"
+}
+
+# take_devices FIRST COUNT: in the step's shell, its share of the GPUs that the job has on this node
+take_devices() {
+    local devices
+    IFS=, read -ra devices <<<"${CUDA_VISIBLE_DEVICES:-$(seq --separator=, 0 "$(($1 + $2 - 1))")}"
+    CUDA_VISIBLE_DEVICES=$(IFS=, && echo "${devices[*]:$1:$2}")
+    export CUDA_VISIBLE_DEVICES
+}
+
+# require_free_ports PORT...: in the step's shell; a health check must not be answered by somebody else's server
+require_free_ports() {
+    local port hex table local_address state
+    for port; do
+        printf -v hex ':%04X' "$port"
+        for table in /proc/net/tcp /proc/net/tcp6; do
+            [[ -r $table ]] || continue
+            while IFS=' ' read -r _ local_address _ state _; do
+                if [[ $state == 0A && $local_address == *"$hex" ]]; then
+                    echo "ERROR: port $port on $(uname -n) is in use by another process; choose another port, or ask for the whole node" >&2
+                    exit 98
+                fi
+            done <"$table"
+        done
+    done
+}
+
+# step_script STATEMENT...: what the bash of a step runs. A function goes along by value, defined right before its
+# call, so that nothing which the user's own shell text defines can take its place.
+step_script() {
+    local statement
+    for statement; do
+        if declare -F "$statement" >/dev/null; then
+            declare -f take_devices require_free_ports "$statement"
+        fi
+        echo "$statement"
+    done
+}
+
+# blame SERVICE WHAT: ends the job; what a person needs to know is in its log, and here
+blame() {
+    local log=logs/$1-$GYM_JOB_ID.log
+    {
+        echo "ERROR: service $1 $2"
+        echo "The end of its log, $GYM_BENCH_DIR/$log:"
+        tail -n 20 "$log"
+    } >&2
+    exit 1
+}
+
+# check_services WHEN: ends the job if a service has ended, whatever its status
+check_services() {
+    local name status
+    for name in "${services[@]}"; do
+        if ! kill -0 "${pid[$name]}" 2>/dev/null; then
+            status=0
+            wait "${pid[$name]}" || status=$?
+            blame "$name" "ended with status $status $1"
+        fi
+    done
+}
+
+# --- steps/server.sh.j2
+devices_policy() {
+    take_devices 0 4
+}
+
+run_policy() {
+    require_free_ports 8000
+    exec vllm serve Qwen/Qwen3-32B \
+        --port 8000 \
+        --tensor-parallel-size 4
+}
+
+start_policy() {
+    exec srun \
+        --overlap \
+        --kill-on-bad-exit=1 \
+        --wait=1 \
+        --job-name=policy \
+        --nodes=1 \
+        --ntasks=1 \
+        --ntasks-per-node=1 \
+        --cpu-bind=none \
+        --export=ALL \
+        --container-image='nvcr.io#nvidia/vllm:25.09' \
+        --container-workdir=/tmp \
+        --no-container-mount-home \
+        --no-container-entrypoint \
+        --no-container-remap-root \
+        bash -c "$(step_script devices_policy run_policy)"
+}
+start_service policy start_policy
+
+# --- steps/server.sh.j2
+devices_judge() {
+    take_devices 4 2
+}
+
+run_judge() {
+    require_free_ports 8001
+    exec vllm serve Qwen/Qwen3-14B \
+        --port 8001 \
+        --tensor-parallel-size 2
+}
+
+start_judge() {
+    exec srun \
+        --overlap \
+        --kill-on-bad-exit=1 \
+        --wait=1 \
+        --job-name=judge \
+        --nodes=1 \
+        --ntasks=1 \
+        --ntasks-per-node=1 \
+        --cpu-bind=none \
+        --export=ALL \
+        --container-image='nvcr.io#nvidia/vllm:25.09' \
+        --container-workdir=/tmp \
+        --no-container-mount-home \
+        --no-container-entrypoint \
+        --no-container-remap-root \
+        bash -c "$(step_script devices_judge run_judge)"
+}
+start_service judge start_judge
+
+# --- parts/health.sh.j2
+declare -A waiting=()
+
+# probe HOST PORT PATH: is a GET answered with 2xx? bash's own TCP needs no curl, and no proxy can answer instead.
+# The rest of the answer is read as well, or the server would log a broken connection.
+probe() {
+    timeout 10 bash -c '
+        exec 3<>"/dev/tcp/$1/$2"
+        printf "GET %s HTTP/1.1\r\nHost: %s:%s\r\nConnection: close\r\n\r\n" "$3" "$1" "$2" >&3
+        IFS= read -r answer <&3
+        timeout 1 cat <&3 >/dev/null
+        [[ $answer == HTTP/[0-9]*" 2"[0-9][0-9]* ]]
+    ' bash "$@" 2>/dev/null
+}
+
+# await_http HOST PORT PATH DEADLINE INTERVAL: at least one probe, the last one at the deadline
+await_http() {
+    local rest
+    until probe "$1" "$2" "$3"; do
+        rest=$(($4 - SECONDS))
+        if ((rest <= 0)); then
+            echo "GET http://$1:$2$3 was not answered with 2xx in time" >&2
+            return 1
+        fi
+        sleep "$((rest < $5 ? rest : $5))"
+    done
+}
+
+# await_service NAME PORT PATH TIMEOUT INTERVAL HOST...: in the background; seconds, TIMEOUT from the service's start
+await_service() {
+    local deadline=$((${started[$1]} + $4))
+    {
+        checks=()
+        for host in "${@:6}"; do
+            await_http "$host" "$2" "$3" "$deadline" "$5" &
+            checks+=("$!")
+        done
+        for check in "${checks[@]}"; do
+            wait "$check"
+        done
+    } &
+    waiting[$1]=$!
+}
+await_service policy 8000 /health 1800 5 localhost
+await_service judge 8001 /health 1800 5 localhost
+
+while ((${#waiting[@]} > 0)); do
+    check_services "before all services were healthy"
+    for name in "${!waiting[@]}"; do
+        if ! kill -0 "${waiting[$name]}" 2>/dev/null; then
+            wait "${waiting[$name]}" || blame "$name" "was not healthy within its timeout"
+            echo "service $name is healthy after $((SECONDS - ${started[$name]})) s"
+            unset "waiting[$name]"
+        fi
+    done
+    sleep 0.5
+done
+echo "all services are healthy after $SECONDS s"
+
+# --- steps/driver.sh.j2
+run_driver() {
+    exec gym eval run \
+        --model-type openai_model \
+        '+policy_base_url="http://localhost:8000/v1"' \
+        +policy_model_name=Qwen/Qwen3-32B \
+        +policy_api_key=dummy \
+        +output_jsonl_fpath=/shared/evaluations/gym-job-00000000T000000Z-000000/arena_hard/artifacts/rollouts.jsonl \
+        +require_complete=true \
+        +observability_enabled=true \
+        +model_call_capture_dir=/shared/evaluations/gym-job-00000000T000000Z-000000/arena_hard/model-calls \
+        '+config_paths=[benchmarks/arena_hard.yaml]' \
+        '+judge_base_url="${oc.env:GYM_SERVICE_JUDGE_URL}/v1"' \
+        +judge_model_name=Qwen/Qwen3-14B
+}
+
+start_driver() {
+    exec srun \
+        --overlap \
+        --kill-on-bad-exit=1 \
+        --wait=1 \
+        --job-name=driver \
+        --nodes=1 \
+        --ntasks=1 \
+        --ntasks-per-node=1 \
+        --cpu-bind=none \
+        --export=ALL \
+        --container-image='nvcr.io#nvidia/nemo-gym:0.2' \
+        --container-mounts=/shared/evaluations/gym-job-00000000T000000Z-000000/arena_hard:/shared/evaluations/gym-job-00000000T000000Z-000000/arena_hard \
+        --container-workdir=/shared/evaluations/gym-job-00000000T000000Z-000000/arena_hard \
+        --no-container-mount-home \
+        --no-container-entrypoint \
+        --no-container-remap-root \
+        bash -c "$(step_script 'set -euo pipefail' run_driver)"
+}
+start_step driver start_driver
+
+# --- parts/watch.sh.j2
+# end_step NAME SECONDS: TERM, and KILL that long after it
+end_step() {
+    local deadline=$((SECONDS + $2))
+    signal_step "$1" TERM
+    while kill -0 "${pid[$1]}" 2>/dev/null; do
+        if ((SECONDS >= deadline)); then
+            signal_step "$1" KILL
+            return
+        fi
+        sleep 0.5
+    done
+}
+
+# all_services_run: is each of them still there?
+all_services_run() {
+    local name
+    for name in "${services[@]}"; do
+        kill -0 "${pid[$name]}" 2>/dev/null || return 1
+    done
+}
+
+while kill -0 "${pid[driver]}" 2>/dev/null; do
+    if ! all_services_run; then
+        end_step driver 30
+        check_services "while the driver ran"
+    fi
+    sleep 0.5
+done
+
+status=0
+wait "${pid[driver]}" || status=$?
+driver_log=logs/driver-$GYM_JOB_ID.log
+echo "The driver ended with status $status; its log is $GYM_BENCH_DIR/$driver_log"
+if ((status > 0)); then
+    tail -n 20 "$driver_log"
+fi
+exit "$status"

@@ -1,0 +1,36 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from local_jobs import Gate, end, state_of
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Iterator[Callable[[str], Gate]]:
+    """Makes gates by name."""
+    gates: list[Gate] = []
+
+    def make(name: str) -> Gate:
+        gates.append(Gate(tmp_path / name))
+        return gates[-1]
+
+    yield make
+    for made in gates:
+        made.close()
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where this machine's records go."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def submissions(tmp_path: Path, cache: Path) -> Iterator[None]:
+    """For tests that submit: their records stay among themselves, and what they started ends with them."""
+    yield
+    for path in (tmp_path / "runs").glob("*/*/.gym_local.json"):
+        runner = state_of(path.parent)["runner"]
+        assert isinstance(runner, dict)
+        end(runner["pid"])
