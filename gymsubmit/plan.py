@@ -189,8 +189,9 @@ class NodeSetup:
     """What the job script finds out about its nodes before anything starts.
 
     `names`: whether the host list is needed; `het_groups`: the components it is put together from, none in a plain
-    job; `all_hosts`: whether a step names them all. `pools` are those whose hosts are exported, `addresses` the nodes whose address is. `network_interface`: whose
-    address that is, None for the one that the host's name stands for. `exports` in order, each set once.
+    job; `all_hosts`: whether a step names them all. `pools` are those whose hosts are exported, `addresses` the nodes
+    whose address is. `network_interface`: whose address that is, None for the one that the host's name stands for.
+    `exports` in order, each set once.
     """
 
     names: bool

@@ -34,11 +34,47 @@ def exported(name: str, value: str) -> str | None:
 
 @pytest.mark.parametrize(
     "name",
-    (
-        "PATH HOME LD_LIBRARY_PATH IFS PWD OLDPWD LANG LC_ALL LC_CTYPE TERM TZ SHELL HOSTNAME POSIXLY_CORRECT FUNCNEST "
-        "BASH_ENV BASH_COMPAT BASH_XTRACEFD BASH_ARGV0 BASH BASH_VERSION ENV CDPATH TMOUT TMPDIR PS4 OPTARG OPTERR REPLY "
-        "COLUMNS LINES MAPFILE COPROC COMP_WORDBREAKS TIMEFORMAT PROMPT_COMMAND GLOBIGNORE HISTFILE BASHX"
-    ).split(),
+    [
+        "PATH",
+        "HOME",
+        "LD_LIBRARY_PATH",
+        "IFS",
+        "PWD",
+        "OLDPWD",
+        "LANG",
+        "LC_ALL",
+        "LC_CTYPE",
+        "TERM",
+        "TZ",
+        "SHELL",
+        "HOSTNAME",
+        "POSIXLY_CORRECT",
+        "FUNCNEST",
+        "BASH_ENV",
+        "BASH_COMPAT",
+        "BASH_XTRACEFD",
+        "BASH_ARGV0",
+        "BASH",
+        "BASH_VERSION",
+        "ENV",
+        "CDPATH",
+        "TMOUT",
+        "TMPDIR",
+        "PS4",
+        "OPTARG",
+        "OPTERR",
+        "REPLY",
+        "COLUMNS",
+        "LINES",
+        "MAPFILE",
+        "COPROC",
+        "COMP_WORDBREAKS",
+        "TIMEFORMAT",
+        "PROMPT_COMMAND",
+        "GLOBIGNORE",
+        "HISTFILE",
+        "BASHX",
+    ],
 )
 def test_a_name_that_is_allowed_reaches_the_process(name: str) -> None:
     assert check_settable(name) == name
@@ -47,11 +83,36 @@ def test_a_name_that_is_allowed_reaches_the_process(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    (
-        "UID EUID PPID BASHOPTS SHELLOPTS BASH_VERSINFO RANDOM SRANDOM SECONDS LINENO EPOCHSECONDS EPOCHREALTIME HISTCMD "
-        "BASHPID BASH_ALIASES BASH_ARGC BASH_ARGV BASH_CMDS BASH_COMMAND BASH_LINENO BASH_SOURCE BASH_SUBSHELL DIRSTACK "
-        "FUNCNAME GROUPS OPTIND SHLVL _"
-    ).split(),
+    [
+        "UID",
+        "EUID",
+        "PPID",
+        "BASHOPTS",
+        "SHELLOPTS",
+        "BASH_VERSINFO",
+        "RANDOM",
+        "SRANDOM",
+        "SECONDS",
+        "LINENO",
+        "EPOCHSECONDS",
+        "EPOCHREALTIME",
+        "HISTCMD",
+        "BASHPID",
+        "BASH_ALIASES",
+        "BASH_ARGC",
+        "BASH_ARGV",
+        "BASH_CMDS",
+        "BASH_COMMAND",
+        "BASH_LINENO",
+        "BASH_SOURCE",
+        "BASH_SUBSHELL",
+        "DIRSTACK",
+        "FUNCNAME",
+        "GROUPS",
+        "OPTIND",
+        "SHLVL",
+        "_",
+    ],
 )
 def test_a_name_that_is_refused_would_not(name: str) -> None:
     with pytest.raises(ValueError, match="bash's own") as caught:

@@ -43,10 +43,19 @@ def refusal(source: str | Mapping[str, str], **variables: object) -> str:
     [
         ("a {{ x }}\n", "a 'b & <c>'\n"),
         ('a {{ "it\'s <b>" }} {{ "" }} {{ 3 }}\n', "a 'it'\\''s <b>' '' 3\n"),
-        ("{{ thing.name }} {{ thing.words[1] }} {{ thing.words | argv }}\n", "'a b' \"$A\" run \"$A\" \\\n        --x\n"),
-        ("{{ thing.words | argv(2) }}\n", 'run "$A" \\\n  --x\n'),
-        ("{% macro m(a, b='c d') %}\n{{ a }} {{ b }}\n{% endmacro %}\n{{ m(x) }}{{ m(b=1, a=x) }}", "'b & <c>' 'c d'\n'b & <c>' 1\n"),
-        ("{% for a, b in pairs %}\n{{ a }}={{ b }}{% if not loop.last %};{% endif %}\n\n{% endfor %}\n", "A=1;\nB='2 3'\n\n"),
+        (
+            "{{ thing.name }} {{ thing.words[1] }} {{ thing.words | argv }}\n",
+            '\'a b\' "$GYM_RUNTIME_A" run "$GYM_RUNTIME_A" \\\n        --x\n',
+        ),
+        ("{{ thing.words | argv(2) }}\n", 'run "$GYM_RUNTIME_A" \\\n  --x\n'),
+        (
+            "{% macro m(a, b='c d') %}\n{{ a }} {{ b }}\n{% endmacro %}\n{{ m(x) }}{{ m(b=1, a=x) }}",
+            "'b & <c>' 'c d'\n'b & <c>' 1\n",
+        ),
+        (
+            "{% for a, b in pairs %}\n{{ a }}={{ b }}{% if not loop.last %};{% endif %}\n\n{% endfor %}\n",
+            "A=1;\nB='2 3'\n",
+        ),
         ("{% for w in thing.words %}\n{% if loop.first %}\n{{ w }}\n{% endif %}\n{% endfor %}\n", "run\n"),
         ("{% if thing.nothing is none and not (y is defined or thing.z is defined) %}a{% else %}b{% endif %}\n", "a"),
         ("{% if thing.nothing %}a{% elif thing.words %}b{% endif %}\n", "b"),
@@ -56,7 +65,7 @@ def refusal(source: str | Mapping[str, str], **variables: object) -> str:
         ("a {{ markup }}\n", "a 'as it is'\n"),
         ("a {{ script | heredoc }}\nb\n", "a <<'END_OF_SCRIPT'\nexit <1>\nEND_OF_SCRIPT\nb\n"),
         ("#SBATCH --a={{ x | sbatch }}\n", '#SBATCH --a="b & <c>"\n'),
-        ("{% raw %}{{ x }}{% endraw %}\n", "{{ x }}\n"),
+        ("{% raw %}{{ x }}{% endraw %}\n", "{{ x }}"),
     ],
 )
 def test_what_comes_out(source: str, text: str) -> None:
@@ -94,8 +103,14 @@ def test_templates_together_quote_each_value_once() -> None:
         ("{{ x - 1 }}", "1: `-`; decide it in the plan"),
         ("{{ -1 }}", "1: `-`; decide it in the plan"),
         ("{{ x * 2 }}", "1: mul; decide it in the plan"),
-        ("{% if x == 1 %}{% endif %}", "1: a comparison; decide it in the plan, a template only tests whether something is there"),
-        ("{% if x in y %}{% endif %}", "1: a comparison; decide it in the plan, a template only tests whether something is there"),
+        (
+            "{% if x == 1 %}{% endif %}",
+            "1: a comparison; decide it in the plan, a template only tests whether something is there",
+        ),
+        (
+            "{% if x in y %}{% endif %}",
+            "1: a comparison; decide it in the plan, a template only tests whether something is there",
+        ),
         ("{{ x if y else z }}", "1: an inline if; use {% if %}"),
         ("{{ x[1:] }}", "1: a slice; decide it in the plan"),
         ("{{ x[y] }}", "1: a computed subscript; decide it in the plan"),
@@ -106,15 +121,24 @@ def test_templates_together_quote_each_value_once() -> None:
         ("{{ 'a'.join(x) }}", "1: a call of something that is no macro; decide it in the plan"),
         ("{{ range(3) }}", "1: a call of something that is no macro; decide it in the plan"),
         ("{% macro m() %}{% endmacro %}{{ m(*x) }}", "1: a call with * or **; write the arguments"),
-        ("{% macro m() %}{% endmacro %}{{ m(m()) }}", "1: a call within an expression; decide it in the plan, a macro's output stands alone in {{ }}"),
-        ("{% macro m() %}{% endmacro %}{% set a = m() %}", "1: a call within an expression; decide it in the plan, a macro's output stands alone in {{ }}"),
+        (
+            "{% macro m() %}{% endmacro %}{{ m(m()) }}",
+            "1: a call within an expression; decide it in the plan, a macro's output stands alone in {{ }}",
+        ),
+        (
+            "{% macro m() %}{% endmacro %}{% set a = m() %}",
+            "1: a call within an expression; decide it in the plan, a macro's output stands alone in {{ }}",
+        ),
         ("{{ x | upper }}", "1: the filter upper; there are only argv, heredoc, sbatch"),
         ("{{ x | safe }}", "1: the filter safe; there are only argv, heredoc, sbatch"),
         ("{{ x | argv(y) }}", "1: the filter argv with a computed argument; write the number"),
         ("{{ x | argv | argv }}", "1: the filter argv within an expression; it stands last in {{ }}"),
         ("{% set a = x | argv %}", "1: the filter argv within an expression; it stands last in {{ }}"),
         ("{% for a in x | list %}{% endfor %}", "1: the filter list within an expression; it stands last in {{ }}"),
-        ("{% if x is divisibleby 3 %}{% endif %}", "1: the test `is divisibleby`; there are only defined, undefined, none"),
+        (
+            "{% if x is divisibleby 3 %}{% endif %}",
+            "1: the test `is divisibleby`; there are only defined, undefined, none",
+        ),
         ("{{ x is none }}", "1: a test outside of {% if %}; decide it in the plan"),
         ("{{ not x }}", "1: a test outside of {% if %}; decide it in the plan"),
         ("{{ x or 'a' }}", "1: a test outside of {% if %}; decide it in the plan"),
@@ -125,8 +149,14 @@ def test_templates_together_quote_each_value_once() -> None:
         ("{% for a in x %}{{ loop.index }}{% endfor %}", "1: `loop.index`; there are only loop.first and loop.last"),
         ("{{ self.a() }}", "1: a call of something that is no macro; decide it in the plan"),
         ("{{ caller }}", "1: Jinja's own name `caller`; pass what you need as a variable"),
-        ("{% for a in x if a %}{% endfor %}", "1: a loop with `if`, `else` or `recursive`; loop over what the plan lists"),
-        ("{% for a in x %}{% else %}b{% endfor %}", "1: a loop with `if`, `else` or `recursive`; loop over what the plan lists"),
+        (
+            "{% for a in x if a %}{% endfor %}",
+            "1: a loop with `if`, `else` or `recursive`; loop over what the plan lists",
+        ),
+        (
+            "{% for a in x %}{% else %}b{% endfor %}",
+            "1: a loop with `if`, `else` or `recursive`; loop over what the plan lists",
+        ),
         ("{% for a, (b, c) in x %}{% endfor %}", "1: a loop over nested names; loop over one or several plain names"),
         ("{% include 'a' ignore missing %}", "1: `ignore missing`; say when the template is there with {% if %}"),
         ("{% include ['a', 'b'] %}", "1: a computed template name; give the name, or a variable that holds it"),
@@ -155,10 +185,16 @@ def test_what_a_template_must_not_contain(source: str, message: str) -> None:
         ("a\n{% for b in y %}\n{% endfor %}\n", "2: 'y' is undefined; pass it to the template, or correct the name"),
         ("{{ thing.nothing }}\n", "1: None is not a word; pass text, a number or another Word"),
         ("{{ none }} {{ true }}\n", "1: None is not a word; pass text, a number or another Word"),
-        ("a\n\n{{ thing.words }} {{ thing }}\n", "3: a value of type Thing is not a word; pass text, a number or another Word"),
-        ("{{ thing.words[5] }}\n", "1: 'tuple object' has no element 5; pass it to the template, or correct the name"),
+        (
+            "a\n\n{{ thing.words }} {{ thing }}\n",
+            "3: a value of type Thing is not a word; pass text, a number or another Word",
+        ),
+        ("{{ thing.words[5] }}\n", "1: tuple object has no element 5; pass it to the template, or correct the name"),
         ("{% for a in 5 %}\n{% endfor %}\n", "1: 'int' object is not iterable"),
-        ("{{ thing.words | heredoc }}\n", "1: the filter heredoc behind a word or a here-document; put a blank before it"),
+        (
+            "{{ thing.words | heredoc }}\n",
+            "1: the filter heredoc behind a word or a here-document; put a blank before it",
+        ),
         ("a {{ thing.name | argv }}\n", "1: a value of type str is not a command; argv takes a tuple of words"),
         ("a\n{% include 'y.j2' %}\n", "2: there is no template y.j2; correct the name"),
         ("{% include thing.name %}\n", "1: there is no template a b; correct the name"),
@@ -206,14 +242,19 @@ def test_templates_come_from_a_directory_in_utf8(tmp_path: Path, monkeypatch: py
     ("source", "expected"),
     [
         ("{## What it is.\nReceives: nothing. ##}\n", Contract("What it is.", frozenset())),
-        ("{## Two lines\nof it. And more.\nReceives: plan, step. ##}\na\n", Contract("Two lines\nof it. And more.", frozenset({"plan", "step"}))),
+        (
+            "{## Two lines\nof it. And more.\nReceives: plan, step. ##}\na\n",
+            Contract("Two lines\nof it. And more.", frozenset({"plan", "step"})),
+        ),
     ],
 )
 def test_the_opening_comment_is_a_contract(source: str, expected: Contract) -> None:
     assert contract(BashEnvironment(DictLoader({"x.j2": source})), "x.j2") == expected
 
 
-@pytest.mark.parametrize("source", ["", "a\n{## What.\nReceives: nothing. ##}\n", "{## What. ##}\n", "{## What.\nReceives: a b. ##}\n"])
+@pytest.mark.parametrize(
+    "source", ["", "a\n{## What.\nReceives: nothing. ##}\n", "{## What. ##}\n", "{## What.\nReceives: a b. ##}\n"]
+)
 def test_a_template_without_a_contract_is_refused(source: str) -> None:
     with pytest.raises(TemplateError) as refused:
         contract(BashEnvironment(DictLoader({"x.j2": source})), "x.j2")

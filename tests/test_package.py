@@ -32,7 +32,16 @@ def test_wheel_holds_every_template(unpacked: Path) -> None:
 
 def test_wheel_compiles_to_the_same_bytes(unpacked: Path, tmp_path: Path) -> None:
     subprocess.run(
-        [sys.executable, "-m", "gymsubmit", "compile", "-c", ROOT / "examples" / "policy_and_judge.yaml", "-o", tmp_path],
+        [
+            sys.executable,
+            "-m",
+            "gymsubmit",
+            "compile",
+            "-c",
+            ROOT / "examples" / "policy_and_judge.yaml",
+            "-o",
+            tmp_path,
+        ],
         check=True,
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(unpacked), "PYTHONSAFEPATH": "1"},

@@ -37,7 +37,7 @@ IN_BASH: tuple[tuple[Word, str], ...] = (
     (RankOffset(4), "8"),
 )
 PRELUDE = r"""
-HOSTILE=$'a  b$(c)\'\n'
+GYM_RUNTIME_HOSTILE=$'a  b$(c)\'\n'
 GYM_SECRET_KEY=$'s e\'c"ret'
 gym_nodes=(n1 n2 n3)
 GYM_NODE_ADDRESS_1=10.0.0.2
@@ -143,9 +143,9 @@ def test_a_value_is_a_command_name_even_where_bash_looks_for_syntax(text: str) -
         ((), "''"),
         (("", ("", "")), "''"),
         (("a", "", ("b", 1)), "ab1"),
-        (("A", "=", RuntimeEnv("X")), "'A='\"$X\""),
+        (("A", "=", RuntimeEnv("X")), "'A='\"$GYM_RUNTIME_X\""),
         (("http://", NodeHost(0), ":", 80), 'http://"${gym_nodes[0]}":80'),
-        ((RuntimeEnv("A"), Secret("B"), "c"), '"$A""$GYM_SECRET_B"c'),
+        ((RuntimeEnv("A"), Secret("B"), "c"), '"$GYM_RUNTIME_A""$GYM_SECRET_B"c'),
         (NodeUrl(2, 8000), '"$GYM_NODE_URL_2:8000"'),
         (NodeAddress(2), '"$GYM_NODE_ADDRESS_2"'),
         (OwnAddress(), '"$GYM_OWN_ADDRESS"'),
@@ -184,7 +184,7 @@ def test_how_a_command_reads() -> None:
     ]
     assert argv(words) == " \\\n        ".join(lines)
     assert argv(words, 2) == " \\\n  ".join(lines)
-    assert argv(("--first", RuntimeEnv("X"), "a=b")) == '--first "$X" a=b'
+    assert argv(("--first", RuntimeEnv("X"), "a=b")) == '--first "$GYM_RUNTIME_X" a=b'
 
 
 @pytest.mark.parametrize(

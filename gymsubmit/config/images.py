@@ -12,7 +12,7 @@ _SCHEME = "docker://"
 _OTHER_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _FILE = re.compile(r"[.~]|.*\.(sqsh|sqfs|squashfs|sif|img|tar)\Z", re.DOTALL)
 # The parts of distribution/reference's grammar, and enroot's USER@ and REGISTRY# in front.
-_USER = r"(?:(?P<user>[^@/#\s]+)@)?"
+_USER = r"(?:(?P<user>[^@/#\s]+)@(?!sha[0-9]+:))?"
 _HOST = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?|\[[0-9A-Fa-f:]+\](?::[0-9]+)?"
 _PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _VERSION = r"(?P<version>(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@[A-Za-z0-9_+.-]+:[0-9a-fA-F]{32,})?)"

@@ -27,6 +27,7 @@ REFUSED = {
     "Neg": f"`-`; {DECIDE}",
     "FilterBlock": "{% filter %}; use `| filter` on one value",
     "AssignBlock": "{% set %} with a body; use a macro",
+    "Scope": "{% autoescape %}; leave it out, every value is quoted",
     "ScopedEvalContextModifier": "{% autoescape %}; leave it out, every value is quoted",
     "EvalContextModifier": "{% autoescape %}; leave it out, every value is quoted",
     "CallBlock": "{% call %}; use a block",
@@ -65,7 +66,9 @@ class _Allowlist:
 
     def refuse(self, node: nodes.Node, message: str | None = None) -> NoReturn:
         kind = type(node).__name__
-        raise RefusedTextError(node.lineno, message or REFUSED.get(kind) or f"{kind.lower()}; {DECIDE}")
+        # Jinja gives no line to a node that it made up around others.
+        line = node.lineno or next((part.lineno for part in node.find_all(nodes.Node) if part.lineno), 1)
+        raise RefusedTextError(line, message or REFUSED.get(kind) or f"{kind.lower()}; {DECIDE}")
 
     # --- statements
 
@@ -99,6 +102,10 @@ class _Allowlist:
     def imports(self, node: nodes.Import | nodes.FromImport) -> None:
         if not isinstance(node.template, nodes.Const):
             self.refuse(node, "an import whose name is a variable; write the name")
+
+    def scope(self, node: nodes.Scope) -> None:
+        # Jinja's parser wraps {% autoescape %} in one, without a line.
+        self.refuse(node.body[0])
 
     def block(self, node: nodes.Block) -> None:
         self.body(node.body)
@@ -206,6 +213,7 @@ STATEMENTS: Allowed = {
     nodes.Block: _Allowlist.block,
     nodes.Macro: _Allowlist.macro,
     nodes.Assign: _Allowlist.assign,
+    nodes.Scope: _Allowlist.scope,
 }
 
 VALUES: Allowed = {

@@ -38,7 +38,8 @@ def check_ports(config: SubmitConfig, layout: Layout) -> Iterator[Finding]:
     for index, listener in enumerate(listeners):
         for other in listeners[:index]:
             ports, nodes = _shared(listener.ports, other.ports), _shared(listener.nodes, other.nodes)
-            if ports and nodes:
+            # Tiers that share nodes have been told already that they must not.
+            if ports and nodes and listener.path != other.path:
                 # What the user can move is where the message belongs.
                 here, there = (other, listener) if listener.path == ("otel",) else (listener, other)
                 yield Finding(

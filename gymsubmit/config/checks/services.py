@@ -18,6 +18,8 @@ def check_services(config: SubmitConfig) -> Iterator[Finding]:
         yield from _health_check(path, service)
         if isinstance(service, VllmPdService):
             yield from _tiers(path, service)
+            yield from _tier_pools(config, path, service)
+            yield from _tier_ports(path, service)
     yield from _mounts(config, ("driver", "mounts"), config.driver.mounts)
     if config.otel and config.otel.gym_telemetry and config.driver.gym_install is None:
         message = "needs a Gym that the job installs; set driver.gym_install, or leave it out"
@@ -73,14 +75,24 @@ def _tiers(path: Path, service: VllmPdService) -> Iterator[Finding]:
     for name, tier in tiers.items():
         if (tier.model or service.model) is None:
             yield Finding((*path, name), "has no model, and neither has the service; add model to one of them")
-        if tier.node_pool is None:
-            yield Finding((*path, name), "has no node pool; each tier needs one of its own: add node_pool")
         if service.server_per_node and tier.number_of_instances != 1:
             yield Finding(
                 (*path, name, "number_of_instances"),
                 "server_per_node runs one server a node; set it to 1",
                 involved=((*path, "server_per_node"),),
             )
+
+
+def _tier_pools(config: SubmitConfig, path: Path, service: VllmPdService) -> Iterator[Finding]:
+    if isinstance(config.only_compute, LocalCompute):
+        message = (
+            f"compute.{config.compute_name} is local and has no node pools, of which tiers need one each; use slurm"
+        )
+        yield Finding(path, message, involved=(("compute", config.compute_name, "type"),))
+        return
+    for name in ("prefill", "decode"):
+        if getattr(service, name).node_pool is None:
+            yield Finding((*path, name), "has no node pool; each tier needs one of its own: add node_pool")
     pool = service.prefill.node_pool
     if pool is not None and pool == service.decode.node_pool:
         yield Finding(
@@ -88,7 +100,6 @@ def _tiers(path: Path, service: VllmPdService) -> Iterator[Finding]:
             f"node pool {pool!r} is prefill's; give each tier one of its own",
             involved=((*path, "prefill", "node_pool"),),
         )
-    yield from _tier_ports(path, service)
 
 
 def _tier_ports(path: Path, service: VllmPdService) -> Iterator[Finding]:
