@@ -1,7 +1,5 @@
 """Benchmarks: what they run, and keys that Hydra's own parser has to take."""
 
-# ruff: noqa: E501 - findings are compared whole, message and all
-
 from typing import Any
 
 import pytest
@@ -12,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gymsubmit.config.hydra_keys import inexpressible
+from gymsubmit.errors import UsageError
+from gymsubmit.lower.overrides import flatten
 
 KEY_ADVICE = "use ASCII letters, digits, '_', '-' and '$', not a digit first, and dots between nested keys"
 IN_VALUE_ADVICE = "use ASCII letters, digits and '_' that do not read as a number, boolean or null"
@@ -103,3 +103,21 @@ def test_hydra_takes_the_keys_that_pass_and_no_others(key: str) -> None:
         taken = False
     # A group (db/x) and an empty path say something else than a key.
     assert passes == (taken and "/" not in bare and bare != "")
+
+
+KEYS = st.sampled_from(["a", "b", "a.b", "+a", "++b", "c-d", "1", "1.5", "x y", "a'b", "gpt-4.1", "true", "", "$c"])
+VALUES = st.recursive(
+    st.sampled_from([1, None, "x"]),
+    lambda inner: st.dictionaries(KEYS, inner, max_size=3) | st.lists(inner, max_size=2).map(tuple),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(KEYS, VALUES, max_size=3))
+def test_what_passes_is_what_becomes_overrides(values: dict[str, Any]) -> None:
+    try:
+        flatten(values)
+        becomes = True
+    except UsageError:
+        becomes = False
+    assert becomes == (not list(inexpressible(values)))

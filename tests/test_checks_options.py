@@ -246,7 +246,7 @@ def test_pools_of_one_allocation_agree() -> None:
             f"node pools of one allocation must agree, but a has none, b has none, c has 8; {AGREE}",
         ),
         (
-            "compute.c.node_pools.b.mem",
+            "compute.c.node_pools.c.mem",
             f"node pools of one allocation must agree, but a has 0, b has '0', c has none; {AGREE}",
         ),
         (

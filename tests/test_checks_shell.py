@@ -50,9 +50,7 @@ def test_every_place_where_shell_text_stands() -> None:
 def test_a_script_of_another_language_is_not_read(first_line: str, is_shell: bool) -> None:
     found = findings({"c": command(command=f"{first_line}\nx(\n")})
     said = "line 2: syntax error near unexpected token `newline'; correct the shell text"
-    # Bash reports the end of the second line or the third, where it sees that nothing follows.
-    assert [path for path, _ in found] == ["services.c.command"] * is_shell
-    assert [message.replace("line 3", "line 2") for _, message in found] == [said] * is_shell
+    assert found == [("services.c.command", said)] * is_shell
 
 
 def test_text_that_bash_takes() -> None:
@@ -72,7 +70,7 @@ def test_text_that_bash_takes() -> None:
 
 
 def test_each_text_is_read_for_itself() -> None:
-    wrong = "line 1: unexpected EOF while looking for matching `'\"'".replace("`'\"'", "`\"'")
+    wrong = "line 1: unexpected EOF while looking for matching `\"'"
     texts = ['x "', "y", '"', "x=$(a", "z", "x=$(a", "`", '"']
     assert [complaint is None for complaint in complaints(texts)] == [
         False,
@@ -164,9 +162,9 @@ PIECES += [
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(PIECES), max_size=8).map("".join), min_size=8, max_size=8))
 def test_as_bash_n_reads_each_text_in_a_file_of_its_own(texts: list[str]) -> None:
-    expected = [
-        subprocess.run([BASH, "-O", "extglob", "-n"], input=text.encode(), capture_output=True, check=False).returncode
-        == 0
-        for text in texts
-    ]
+    expected = []
+    for text in texts:
+        ran = subprocess.run([BASH, "-O", "extglob", "-n"], input=text.encode(), capture_output=True, check=False)
+        # `[[ ;` at the end of a text is complained about, with status 0.
+        expected.append(ran.returncode == 0 and b"unexpected" not in ran.stderr)
     assert [complaint is None for complaint in complaints(texts)] == expected

@@ -134,6 +134,13 @@ def test_a_result_that_cannot_be_written() -> None:
     assert (done.returncode, done.stderr) == (1, "stdout: cannot write the result: No space left on device\n")
 
 
+def test_a_closed_stdout_is_no_error() -> None:
+    done = subprocess.run(
+        ["bash", "-c", 'exec "$@" >&-', "bash", *PROGRAM, "schema"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 @pytest.mark.parametrize(
     "environ", [{"LC_ALL": "POSIX", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "latin-1"}]
 )

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -76,7 +75,7 @@ def _write(path: Path, file: StagedFile) -> None:
         if (path.stat().st_mode ^ file.mode) & 0o100:
             path.chmod(file.mode)
         return
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, file.mode)
         with os.fdopen(handle, "wb") as stream:
