@@ -1,8 +1,15 @@
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from local_jobs import Gate, end, state_of
+
+# The same examples on every run of a change, so that one is not red for what another brought; at a desk, new ones.
+hypothesis.settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    hypothesis.settings.load_profile("ci")
 
 
 @pytest.fixture
