@@ -47,7 +47,7 @@ def complaints(texts: Sequence[str]) -> list[str | None]:
         *right, complaint = ran.stdout.decode(errors="replace").split("\0")
         if not right and not complaint:
             break
-        answers += [None] * len(right)
+        answers += map(_first_line, right)
         if len(answers) < len(texts):
             answers.append(_first_line(complaint))
     return answers + [None] * (len(texts) - len(answers))
