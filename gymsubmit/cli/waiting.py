@@ -57,8 +57,9 @@ def wait_for(ctx: click.Context, executor: LocalExecutor, submission: Submission
     running: tuple[str, JobStatus] | None = None
     try:
         for benchmark, status in executor.follow(submission):
-            logs.say(ctx, line_of(benchmark, status))
+            # Before it is said: who answers the line with Ctrl-C is told where that job is.
             running = (benchmark, status)
+            logs.say(ctx, line_of(benchmark, status))
             if not status.state.ended:
                 continue
             done = done and status.state is JobState.COMPLETED
