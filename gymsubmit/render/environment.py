@@ -1,6 +1,7 @@
 """The Jinja environment for bash: every value is one shell word, and a template can do little but place values."""
 
 import dataclasses
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -88,12 +89,12 @@ class BashEnvironment(ImmutableSandboxedEnvironment):
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Give a public field of a dataclass, a macro of an imported template, or a property of `loop`."""
+        kind: type = type(obj)
+        if attribute in _public_fields(kind):
+            return getattr(obj, attribute)
         if isinstance(obj, Undefined):
             return super().getattr(obj, attribute)
-        if dataclasses.is_dataclass(obj) and any(field.name == attribute for field in dataclasses.fields(obj)):
-            allowed = not attribute.startswith("_")
-        else:
-            allowed = isinstance(obj, TemplateModule | LoopContext) and not attribute.startswith("_")
+        allowed = isinstance(obj, TemplateModule | LoopContext) and not attribute.startswith("_")
         return super().getattr(obj, attribute) if allowed else self.undefined(obj=obj, name=attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
@@ -104,6 +105,13 @@ class BashEnvironment(ImmutableSandboxedEnvironment):
             except (LookupError, TypeError):
                 pass
         return self.undefined(obj=obj, name=argument)
+
+
+@cache
+def _public_fields(kind: type) -> frozenset[str]:
+    # Asked for every value of every template; a dataclass makes its list anew each time.
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    return frozenset(field.name for field in fields if not field.name.startswith("_"))
 
 
 def make_environment(template_directory: Path | None = None) -> BashEnvironment:
