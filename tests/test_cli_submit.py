@@ -175,11 +175,14 @@ def test_a_secret_is_in_one_file_and_in_the_process_that_asked(
     up, go, served = gate("up"), gate("go"), gate("served")
     monkeypatch.setenv("THE_TOKEN", SECRET)
     config = write_local(tmp_path / "c.yaml", {"math": f"{up.opens}; {go.awaits}"}, env={"TOKEN": "host:THE_TOKEN"})
-    server = (
-        f'printf %s "$TOKEN" > {tmp_path}/served-secret; echo $$ > {tmp_path}/server; {served.opens}; exec sleep 1000'
+    # It tells that it serves once it has become what it stays: while a process execs, its environment reads as empty.
+    server = tmp_path / "server.sh"
+    server.write_text(
+        f'printf %s "$TOKEN" > {tmp_path}/served-secret; echo $$ > {tmp_path}/server; '
+        f"{served.opens}; {gate('never').awaits}"
     )
     document = json.loads(config.read_text())
-    document["services"]["idle"]["command"] = server
+    document["services"]["idle"]["command"] = f"exec bash {server}"
     config.write_text(json.dumps(document))
     done = run(capsys, "submit", "-c", config, "-vv")
     run_dir = run_dir_of(tmp_path)
