@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 import pytest
-from command_line import Outcome, run, write_local, write_slurm
+from command_line import Outcome, run, write_local
 from local_jobs import Gate, await_end, processes_with, run_dir_of, runner_of, state_of
 
 import gymsubmit
@@ -217,22 +217,6 @@ def test_a_secret_that_is_no_text_is_not_repeated(
     message = "THE_TOKEN: the variable's value is not UTF-8 text; set it to the text itself\n"
     assert run(capsys, "submit", "-c", config) == Outcome(2, "", message)
     assert not (tmp_path / "runs").exists()
-
-
-def test_slurm_is_for_a_later_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config = write_slurm(tmp_path / "c.yaml")
-    done = run(capsys, "submit", "-c", config)
-    assert (done.status, done.out) == (2, "")
-    assert done.err.splitlines()[-1] == (
-        f"{config}: compute.cluster: submitting to Slurm is not in this version; write the scripts with "
-        f"`gymsubmit compile -c {config} -o DIR`, copy DIR/c to /lustre/me/runs/gym-job-00000000T000000Z-000000 on the "
-        "cluster, make the folder logs beside each job.sh (and secrets.env where it reads one), and run "
-        "`sbatch job.sh` there"
-    )
-    dry = run(capsys, "submit", "-c", config, "--dry-run", "--only", "math")
-    assert dry.status == 0
-    assert "#SBATCH --job-name=gym-math\n" in dry.out
-    assert run(capsys, "submit", "-c", config, "--resolve-only").status == 0
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,10 @@ def submission(run_dir: Path, scripts: Mapping[str, str]) -> Submission:
     return Submission(PurePosixPath(run_dir), tuple(scripts), tuple(files))
 
 
+# The local executor needs none to follow its jobs.
+NO_RECEIPT = Receipt((), {})
+
+
 @pytest.fixture
 def submit(tmp_path: Path) -> Iterator[Submit]:
     """Stage and start scripts by benchmark; whatever still runs at the end is ended."""
@@ -46,7 +50,7 @@ def submit(tmp_path: Path) -> Iterator[Submit]:
 
 def states(executor: LocalExecutor, staged: Submission) -> list[tuple[str, str, int | None, str | None]]:
     """How each benchmark ended, once all have."""
-    for _ in executor.follow(staged):
+    for _ in executor.follow(staged, NO_RECEIPT):
         pass
     found = [(name, executor.status(staged.run_dir / name)) for name in staged.benchmarks]
     return [(name, status.state, status.exit_code, status.reason) for name, status in found if status]
@@ -57,7 +61,7 @@ def test_jobs_run_one_after_the_other(submit: Submit, tmp_path: Path) -> None:
     executor, staged, receipt = submit(
         {name: f'echo "{name} $PWD" >> {order}; echo out; echo err >&2' for name in "ab"}
     )
-    seen = [(name, status.state) for name, status in executor.follow(staged)]
+    seen = [(name, status.state) for name, status in executor.follow(staged, NO_RECEIPT)]
     pid = receipt.metadata["runner_pid"]
     assert receipt == Receipt((Queued("a", f"{pid}_1", None), Queued("b", f"{pid}_2", None)), {"runner_pid": pid})
     assert [entry for entry in seen if entry[1].ended] == [("a", JobState.COMPLETED), ("b", JobState.COMPLETED)]
@@ -144,8 +148,9 @@ from gymsubmit.executors.local import LocalExecutor
 executor = LocalExecutor()
 staged = submission(Path({run_dir!r}), json.loads({scripts!r}))
 executor.stage(staged)
-print(executor.submit(staged).metadata["runner_pid"], flush=True)
-for _ in executor.follow(staged):
+receipt = executor.submit(staged)
+print(receipt.metadata["runner_pid"], flush=True)
+for _ in executor.follow(staged, receipt):
     pass
 """
 
@@ -318,7 +323,7 @@ def test_following_ends_when_the_run_directory_is_gone(
     up.wait()
     shutil.rmtree(tmp_path / "run")
     go.open()
-    assert [entry for entry in executor.follow(staged) if entry[1].state.ended] == []
+    assert [entry for entry in executor.follow(staged, NO_RECEIPT) if entry[1].state.ended] == []
 
 
 def test_a_listener_that_does_not_read_does_not_hold_up_the_jobs(submit: Submit, gate: Callable[[str], Gate]) -> None:

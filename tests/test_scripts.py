@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 from snapshot_files import SNAPSHOTS
 
+import gymsubmit
+
 SCRIPTS = sorted(SNAPSHOTS.glob("*/*/job.sh"))
+REMOTE_SCRIPTS = sorted((Path(gymsubmit.__file__).parent / "executors" / "scripts").glob("*.sh"))
 
 
 def said_by(*command: str | Path) -> str:
@@ -21,7 +24,8 @@ def test_script_is_valid_bash(script: Path) -> None:
 
 def test_shellcheck_finds_nothing() -> None:
     assert SCRIPTS
-    assert said_by("shellcheck", "--shell=bash", "--severity=warning", *SCRIPTS) == ""
+    assert REMOTE_SCRIPTS
+    assert said_by("shellcheck", "--shell=bash", "--severity=warning", *SCRIPTS, *REMOTE_SCRIPTS) == ""
 
 
 def test_no_script_silences_shellcheck() -> None:

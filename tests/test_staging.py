@@ -7,8 +7,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from gymsubmit.executors import staging
-from gymsubmit.executors.staging import StagingError, stage
+from gymsubmit.connections import staging
+from gymsubmit.connections.staging import StagingError, stage
 from gymsubmit.plan import StagedFile
 
 FILES = (

@@ -12,7 +12,7 @@ from gymsubmit import __version__
 from gymsubmit.config.load import resolved_yaml
 from gymsubmit.config.submit import SubmitConfig
 from gymsubmit.errors import UsageError
-from gymsubmit.executors.base import Receipt, Submission
+from gymsubmit.executors.base import Executor, Receipt, Submission
 from gymsubmit.plan import JobPlan, StagedFile
 from gymsubmit.records import BenchmarkRecord, Record
 from gymsubmit.render import render
@@ -78,7 +78,9 @@ def user_name() -> str:
         return str(os.getuid())
 
 
-def record_of(config: SubmitConfig, gym_job_id: str, submission: Submission, executor: str, receipt: Receipt) -> Record:
+def record_of(
+    config: SubmitConfig, gym_job_id: str, submission: Submission, executor: Executor, receipt: Receipt
+) -> Record:
     """The record of a submission that was just made."""
     return Record(
         gym_job_id=gym_job_id,
@@ -87,8 +89,8 @@ def record_of(config: SubmitConfig, gym_job_id: str, submission: Submission, exe
         submitted_by=user_name(),
         run_dir=str(submission.run_dir),
         cluster=config.compute_name,
-        executor=executor,
-        hostname=os.uname().nodename,
+        executor=executor.name,
+        hostname=executor.host,
         benchmarks=tuple(
             BenchmarkRecord(queued.benchmark, str(submission.run_dir / queued.benchmark), queued.job_id, queued.error)
             for queued in receipt.queued

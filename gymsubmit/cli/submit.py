@@ -18,17 +18,17 @@ from gymsubmit.cli.common import (
     unset_host_variables,
     warn_of_unset,
 )
+from gymsubmit.cli.executors import executor_for
 from gymsubmit.cli.interruption import held
 from gymsubmit.cli.submission import assemble, pick, record_of
 from gymsubmit.cli.waiting import wait_for
 from gymsubmit.config.load import resolved, resolved_yaml
 from gymsubmit.config.submit import SubmitConfig
-from gymsubmit.errors import ConfigError, GymSubmitError, NotInThisVersionError, UsageError
-from gymsubmit.executors.base import Submission
-from gymsubmit.executors.local import LocalExecutor
-from gymsubmit.executors.staging import discard
+from gymsubmit.errors import ConfigError, GymSubmitError, Problem, UsageError
+from gymsubmit.executors.base import Executor, Receipt, Submission
 from gymsubmit.identity import new_gym_job_id
 from gymsubmit.lower import FIXED_JOB_ID
+from gymsubmit.lower.mounts import needed_paths
 from gymsubmit.records import RECORD_NAME, Record, dumps, write, write_index
 from gymsubmit.render import PLAN_FILE, render
 
@@ -47,17 +47,6 @@ def _dry_run(config: SubmitConfig) -> None:
     ]
     show(f"[dry-run] remote run dir: {PurePosixPath(config.job.output_path) / FIXED_JOB_ID}\n")
     show(ruled(files) + "=" * RULE_WIDTH + "\n")
-
-
-def _refuse_slurm(config: SubmitConfig, path: Path) -> None:
-    """Raise, once the config is known to be right, what to do instead."""
-    fixed_plans(config)
-    raise NotInThisVersionError(
-        f"{path}: compute.{config.compute_name}: submitting to Slurm is not in this version; "
-        f"write the scripts with `gymsubmit compile -c {path} -o DIR`, copy DIR/{path.stem} to "
-        f"{PurePosixPath(config.job.output_path) / FIXED_JOB_ID} on the cluster, make the folder logs beside each "
-        "job.sh (and secrets.env where it reads one), and run `sbatch job.sh` there"
-    )
 
 
 def _write_record(record: Record) -> None:
@@ -92,20 +81,40 @@ def _show_record(record: Record, as_json: bool) -> None:
     show("\n".join(lines) + "\n")
 
 
-def _submit(config: SubmitConfig, executor: LocalExecutor, as_json: bool) -> tuple[Submission, Record]:
-    """Stage, start, record and print, with nothing in between that could leave half of it."""
+def _check_paths(config: SubmitConfig, path: Path, executor: Executor) -> None:
+    """Look for what the containers will need, before anything is copied.
+
+    Raises:
+        ConfigError: the paths that do not exist, each with the fields that name it.
+        GymSubmitError: nothing can be submitted from there.
+    """
+    needed = needed_paths(config)
+    missing = executor.missing(tuple(needed))
+    advice = f"correct it, or set compute.{config.compute_name}.check_mounts to false if only the nodes have it"
+    problems = [
+        Problem(str(path), field, f"{source} does not exist on {executor.host}; {advice}")
+        for source in missing
+        for field in needed[source]
+    ]
+    if problems:
+        raise ConfigError(problems)
+
+
+def _submit(config: SubmitConfig, path: Path, executor: Executor, as_json: bool) -> tuple[Submission, Receipt]:
+    """Check, stage, start, record and print, with nothing in between that could leave half of it."""
     gym_job_id = new_gym_job_id()
     submission = assemble(config, plans(config, gym_job_id), PurePosixPath(config.job.output_path) / gym_job_id)
+    _check_paths(config, path, executor)
     with held() as signals:
         executor.stage(submission)
         if signals.arrived:
-            discard(Path(submission.run_dir))
+            executor.discard(submission)
             raise KeyboardInterrupt
         receipt = executor.submit(submission)
-        record = record_of(config, gym_job_id, submission, executor.name, receipt)
+        record = record_of(config, gym_job_id, submission, executor, receipt)
         _write_record(record)
         _show_record(record, as_json)
-    return submission, record
+    return submission, receipt
 
 
 @click.command(cls=logs.Command)
@@ -142,18 +151,16 @@ def command(  # noqa: PLR0913
         else:
             _show_config(chosen, as_json)
         return
-    compute = chosen.only_compute
-    if compute.type == "slurm":
-        _refuse_slurm(chosen, config)
+    fixed_plans(chosen)  # what cannot be run at all comes before what this machine lacks
+    executor = executor_for(chosen, config)
     if unset := unset_host_variables(chosen, config):
         raise ConfigError(unset)
 
-    executor = LocalExecutor(compute.pass_env)
     try:
-        submission, record = _submit(chosen, executor, as_json)
-        done = all(entry.error is None for entry in record.benchmarks)
+        submission, receipt = _submit(chosen, config, executor, as_json)
+        done = all(queued.error is None for queued in receipt.queued)
         if wait:
-            done = wait_for(ctx, executor, submission, record) and done
+            done = wait_for(ctx, executor, submission, receipt) and done
     finally:
         executor.leave()
     ctx.exit(0 if done else 1)

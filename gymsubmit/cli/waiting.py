@@ -7,9 +7,7 @@ from pathlib import Path
 import click
 
 from gymsubmit.cli import logs
-from gymsubmit.executors.base import JobState, JobStatus, Submission
-from gymsubmit.executors.local import LocalExecutor, log_path
-from gymsubmit.records import Record
+from gymsubmit.executors.base import Executor, JobState, JobStatus, Receipt, Submission, log_path
 
 TAIL_LINES = 20
 TAIL_BYTES = 64 * 1024
@@ -28,7 +26,7 @@ def line_of(benchmark: str, status: JobStatus) -> str:
     """What is said of a benchmark when its state has changed."""
     line = f"{benchmark}: {status.state}"
     if not status.state.ended:
-        return f"{line} (job {status.job_id})"
+        return f"{line}{f', {status.reason}' if status.reason else ''} (job {status.job_id})"
     if status.started_at and status.ended_at:
         elapsed = datetime.fromisoformat(status.ended_at) - datetime.fromisoformat(status.started_at)
         line += f" after {duration(elapsed.total_seconds())}"
@@ -48,7 +46,7 @@ def tail(path: Path) -> str:
     return "\n".join(text.splitlines()[-TAIL_LINES:])
 
 
-def wait_for(ctx: click.Context, executor: LocalExecutor, submission: Submission, record: Record) -> bool:
+def wait_for(ctx: click.Context, executor: Executor, submission: Submission, receipt: Receipt) -> bool:
     """Follow the jobs until all have ended, a line for every change; whether all ended well.
 
     Ctrl-C ends the waiting, not the jobs: how to find and how to stop them is printed, the exit status is 130.
@@ -56,30 +54,33 @@ def wait_for(ctx: click.Context, executor: LocalExecutor, submission: Submission
     done = True
     running: tuple[str, JobStatus] | None = None
     try:
-        for benchmark, status in executor.follow(submission):
+        for benchmark, status in executor.follow(submission, receipt):
             # Before it is said: who answers the line with Ctrl-C is told where that job is.
             running = (benchmark, status)
             logs.say(ctx, line_of(benchmark, status))
             if not status.state.ended:
                 continue
             done = done and status.state is JobState.COMPLETED
-            if status.state is JobState.FAILED:
+            if status.state not in (JobState.COMPLETED, JobState.CANCELLED):
                 log = log_path(submission.run_dir / benchmark, status.job_id)
-                logs.say(ctx, f"{benchmark}: the end of {log}:\n{tail(Path(log))}")
+                end = tail(Path(log))
+                logs.say(ctx, f"{benchmark}: the end of {log}:\n{end}" if end else f"{benchmark}: its log is {log}")
     except KeyboardInterrupt:
-        logs.say(ctx, _how_to_find(submission, record, running))
+        logs.say(ctx, _how_to_find(executor, submission, receipt, running))
         ctx.exit(130)
     return done
 
 
-def _how_to_find(submission: Submission, record: Record, running: tuple[str, JobStatus] | None) -> str:
+def _how_to_find(
+    executor: Executor, submission: Submission, receipt: Receipt, running: tuple[str, JobStatus] | None
+) -> str:
     lines = ["interrupted; the submission goes on:", f"  run directory  {submission.run_dir}"]
-    queued = [(entry.benchmark, entry.job_id) for entry in record.benchmarks if entry.job_id]
+    queued = [(entry.benchmark, entry.job_id) for entry in receipt.queued if entry.job_id]
     if running is not None and not running[1].state.ended:
         benchmark, job_id = running[0], running[1].job_id
         lines.append(f"  running        {benchmark} (job {job_id})")
         lines.append(f"  its log        {log_path(submission.run_dir / benchmark, job_id)}")
     elif queued:
         lines += [f"  job            {benchmark} (job {job_id})" for benchmark, job_id in queued]
-    lines.append(f"  stop it        kill {record.executor_metadata.get('runner_pid')}")
+    lines.append(f"  stop it        {executor.how_to_stop(receipt)}")
     return "\n".join(lines)

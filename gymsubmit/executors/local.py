@@ -5,30 +5,20 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
-from gymsubmit.executors import local_runner, staging
+from gymsubmit.connections import staging
+from gymsubmit.executors import local_runner
 from gymsubmit.executors.base import JobState, JobStatus, Queued, Receipt, Submission
+from gymsubmit.executors.environment import clean_environment
 
-# What a job sees of the submitter's environment besides compute's pass_env: the same job whoever submits it.
-PASSED = ("HOME", "USER", "LOGNAME", "PATH", "SHELL", "LANG", "TZ")
 # An interpreter may need this to start at all; jobs get it only if pass_env says so.
 LIBRARIES = "LD_LIBRARY_PATH"
 # Python sets this one itself in the C locale (PEP 538).
 LOCALE = "LC_CTYPE"
-
-
-def _passes(name: str, patterns: Sequence[str]) -> bool:
-    return any(name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern for pattern in patterns)
-
-
-def clean_environment(environ: Mapping[str, str], pass_env: Sequence[str]) -> dict[str, str]:
-    """What of `environ` a job may see; `pass_env` holds names and `PREFIX_*`."""
-    patterns = (*PASSED, *pass_env)
-    return {"PATH": os.defpath} | {name: value for name, value in environ.items() if _passes(name, patterns)}
 
 
 def _lives(identity: object) -> bool:
@@ -74,11 +64,6 @@ def read_status(job_dir: PurePosixPath) -> JobStatus | None:
     return status
 
 
-def log_path(job_dir: PurePosixPath, job_id: str) -> PurePosixPath:
-    """Where the job script's output goes."""
-    return job_dir / "logs" / f"job-{job_id}.log"
-
-
 class LocalExecutor:
     """One runner process for each submission, in a session of its own: the submitter's signals do not reach it."""
 
@@ -89,6 +74,15 @@ class LocalExecutor:
         self._pass_env = tuple(pass_env)
         self._runner: subprocess.Popen[bytes] | None = None
 
+    @property
+    def host(self) -> str:
+        """This machine."""
+        return os.uname().nodename
+
+    def missing(self, paths: Sequence[str]) -> Sequence[str]:
+        """Those of `paths` that do not exist."""
+        return [path for path in paths if not Path(path).exists()]
+
     def stage(self, submission: Submission) -> None:
         """Put the tree in place, whole or not at all.
 
@@ -96,6 +90,10 @@ class LocalExecutor:
             StagingError: with nothing left behind.
         """
         staging.stage(Path(submission.run_dir), submission.benchmarks, submission.files)
+
+    def discard(self, submission: Submission) -> None:
+        """Remove a staged tree in which nothing was started."""
+        staging.discard(Path(submission.run_dir))
 
     def _start_runner(self, submission: Submission) -> subprocess.Popen[bytes]:
         environment = clean_environment(os.environ, self._pass_env)
@@ -138,8 +136,9 @@ class LocalExecutor:
         """What became of the job in `job_dir`."""
         return read_status(job_dir)
 
-    def follow(self, submission: Submission) -> Iterator[tuple[str, JobStatus]]:
+    def follow(self, submission: Submission, receipt: Receipt) -> Iterator[tuple[str, JobStatus]]:
         """Each benchmark's status whenever it has changed, from RUNNING on, until all have ended."""
+        del receipt  # the runner tells of all jobs, and of those that it could not start
         seen: dict[str, JobState] = {}
 
         def changed(name: str) -> Iterator[tuple[str, JobStatus]]:
@@ -159,6 +158,10 @@ class LocalExecutor:
             time.sleep(0.2)  # the runner died, a job of its still runs
             for name in running:
                 yield from changed(name)
+
+    def how_to_stop(self, receipt: Receipt) -> str:
+        """The command line that ends the runner, and with it the job that runs and those that wait."""
+        return f"kill {receipt.metadata.get('runner_pid')}"
 
     def leave(self) -> None:
         """Let go of the runner, which outlives this process."""
