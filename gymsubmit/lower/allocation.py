@@ -14,31 +14,25 @@ def allocation(compute: SlurmCompute, benchmark: str, directory: str) -> tuple[C
 
     Job-wide options stand in the first component alone, where Slurm reads them.
     """
+    pools = tuple(compute.node_pools.values())
+    parts = [(pool,) for pool in pools] if compute.heterogeneous else [pools]
+    first, *others = [_component(compute, part) for part in parts]
+    has_log = any(directive.name == "output" for directive in first.directives)
     job_wide = _written(
         {
             "job-name": f"gym-{benchmark}",
             "account": compute.account,
             "time": compute.walltime,
             "chdir": directory,
-            "output": None if "output" in compute.extra_args else JOB_LOG,
+            "output": None if has_log else JOB_LOG,
         }
     )
-    pools = tuple(compute.node_pools.values())
-    if compute.heterogeneous:
-        parts = [(pool.nodes, _per_component(compute, pool, pool.nodes, pool.extra_args)) for pool in pools]
-    else:
-        nodes = sum(pool.nodes for pool in pools)
-        extra_args: dict[str, Scalar] = {}
-        for pool in pools:
-            extra_args |= pool.extra_args
-        parts = [(nodes, _per_component(compute, pools[0], nodes, extra_args))]
-    (nodes, first), *others = parts
-    return (Component(nodes, job_wide + first), *(Component(count, directives) for count, directives in others))
+    return (Component(first.nodes, job_wide + first.directives), *others)
 
 
-def _per_component(
-    compute: SlurmCompute, pool: NodePool, nodes: int, pool_extra_args: Mapping[str, Scalar]
-) -> tuple[Directive, ...]:
+def _component(compute: SlurmCompute, pools: tuple[NodePool, ...]) -> Component:
+    """The component that `pools` make, all of which say the same but for their number of nodes."""
+    pool, nodes = pools[0], sum(each.nodes for each in pools)
     directives = _written(
         {
             "partition": pool.partition,
@@ -52,8 +46,11 @@ def _per_component(
     if compute.exclusive:
         directives += (Directive("exclusive", None),)
     directives += _written({"qos": compute.qos})
-    extra_args = set_options(compute.extra_args) | set_options(pool_extra_args)
-    return directives + tuple(Directive(key, _text(value)) for key, value in extra_args.items())
+    extra_args: dict[str, Scalar] = dict(compute.extra_args)
+    for each in pools:
+        extra_args |= each.extra_args
+    more = (Directive(key, _text(value)) for key, value in set_options(extra_args).items())
+    return Component(nodes, (*directives, *more))
 
 
 def _written(values: Mapping[str, str | int | None]) -> tuple[Directive, ...]:

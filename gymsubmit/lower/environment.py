@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from gymsubmit.config.env import EnvHost, EnvLiteral, EnvRuntime, parse_env_value
+from gymsubmit.config.services import VllmPdService
 from gymsubmit.config.submit import SubmitConfig
 from gymsubmit.plan import RuntimeValue, Variable
 from gymsubmit.words import RuntimeEnv, Secret, Word
@@ -36,6 +37,9 @@ def environments(config: SubmitConfig) -> dict[str, Mapping[str, str]]:
     paths: dict[str, Mapping[str, str]] = {}
     for name, service in config.services.items():
         paths[f"services.{name}.env"] = service.env
+        if isinstance(service, VllmPdService):
+            paths[f"services.{name}.prefill.env"] = service.prefill.env
+            paths[f"services.{name}.decode.env"] = service.decode.env
     return paths | {"driver.env": config.driver.env}
 
 

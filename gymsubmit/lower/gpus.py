@@ -19,9 +19,10 @@ def gpus_per_node(service: VllmService | CommandService, nodes: NodeRange) -> in
 
 
 def split_devices(services: Mapping[str, tuple[VllmService | CommandService, NodeRange]]) -> dict[str, Devices]:
-    """The devices of each service that shares a node with another one; in the services' order, disjoint.
+    """The devices of each service that shares a node with another one; disjoint, from 0 up without a gap on each node.
 
-    A service that sets CUDA_VISIBLE_DEVICES itself, or whose need is not known, has none here and takes none away.
+    Services over more nodes come first, and those over as many in their order. A service that sets
+    CUDA_VISIBLE_DEVICES itself, or whose need is not known, has none here and takes none away.
     """
     needs = {
         name: (need, nodes)
@@ -30,7 +31,9 @@ def split_devices(services: Mapping[str, tuple[VllmService | CommandService, Nod
     }
     taken: dict[int, int] = {}
     devices: dict[str, Devices] = {}
-    for name, (need, nodes) in needs.items():
+    # A service has the same devices on each of its nodes. Those of two services are the same nodes, or apart, or the
+    # ones are among the others: with the wider ones first, as many are taken on each node of the next.
+    for name, (need, nodes) in sorted(needs.items(), key=lambda item: -item[1][1].count):
         first = max(taken.get(node, 0) for node in nodes.indexes)
         taken |= dict.fromkeys(nodes.indexes, first + need)
         shares = any(

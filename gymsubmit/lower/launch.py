@@ -57,7 +57,8 @@ class Launches:
             env=env,
             ports=ports,
             pre_command=pre_command,
-            srun_options=_options(srun_args),
+            # No step on this machine is started by srun.
+            srun_options=() if launcher(self.config) == "local" else _options(srun_args),
         )
 
     def _container(

@@ -32,7 +32,8 @@ class Nodes:
     def __init__(self, config: SubmitConfig) -> None:
         compute = config.only_compute
         node_pools: Mapping[str, NodePool] = {} if isinstance(compute, LocalCompute) else compute.node_pools
-        self.heterogeneous = not isinstance(compute, LocalCompute) and compute.heterogeneous
+        # Slurm knows a job of one component as a plain one: none of the variables of components is set in it.
+        self.heterogeneous = not isinstance(compute, LocalCompute) and compute.heterogeneous and len(node_pools) > 1
         self.pools: dict[str, Pool] = {}
         self._gpus_per_node: list[int | None] = []
         for name, pool in node_pools.items():

@@ -21,9 +21,9 @@ class LoweredScript:
 
 def lower_script(text: str, file_name: str, directory: PurePosixPath) -> LoweredScript:
     """Decide how a script reaches its step; `file_name` is where it would be staged in `directory`."""
-    if text.startswith("#!"):
+    if interpreter := _interpreter(text):
         path = PurePosixPath(file_name)
-        return LoweredScript(None, (*_interpreter(text), directory / path), (StagedFile(path, text, 0o755),))
+        return LoweredScript(None, (*interpreter, directory / path), (StagedFile(path, text, 0o755),))
     script, files = lower_shell_text(text, file_name, directory)
     return LoweredScript(script, None, files)
 
@@ -37,8 +37,11 @@ def lower_shell_text(text: str, file_name: str, directory: PurePosixPath) -> tup
 
 
 def _interpreter(text: str) -> tuple[str, ...]:
+    """The words in front of a script's file, from its `#!` line; none where it names no program."""
+    if not text.startswith("#!"):
+        return ()
     # As the kernel reads the line (fs/binfmt_script.c): the program, and all of the rest as one argument. Named here,
     # the script also runs where its directory is mounted noexec.
     line = text.partition("\n")[0].removeprefix("#!").strip(" \t\r")
     program, _, argument = line.replace("\t", " ").partition(" ")
-    return (program, argument.strip()) if argument.strip() else (program,)
+    return tuple(word for word in (program, argument.strip()) if word)
