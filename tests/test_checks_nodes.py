@@ -105,6 +105,33 @@ def test_ports_of_ray_clusters() -> None:
     ]
 
 
+def test_ports_of_the_ray_cluster_under_an_instance_over_nodes() -> None:
+    services = {
+        "p": vllm(tensor_parallel_size=2),
+        "q": vllm(tensor_parallel_size=2, port=8001, ray_port=6380),
+        "c": command(port=20000, node_pool="b"),
+        "d": command(port=28999, node_pool="a"),
+        "e": command(port=29000, node_pool="a"),
+    }
+    workers, client = "services.{}'s Ray workers", "services.p.ray_port (Ray's client server)"
+    assert findings(services, compute={"node_pools": pools(a=1, b=1)}) == [
+        ("services.q.ray_port", clash(6380, "services.q.ray_port", client, "node pool a")),
+        ("services.c.port", clash(20000, "services.c.port", workers.format("p"), "node pool b")),
+        ("services.c.port", clash(20000, "services.c.port", workers.format("q"), "node pool b")),
+        ("services.d.port", clash(28999, "services.d.port", workers.format("p"), "node pool a")),
+        ("services.d.port", clash(28999, "services.d.port", workers.format("q"), "node pool a")),
+    ]
+    apart = {"p": vllm(tensor_parallel_size=2), "q": vllm(tensor_parallel_size=2, port=8001, ray_port=6381)}
+    assert findings(apart, compute={"node_pools": pools(a=1, b=1)}) == []
+
+
+def test_a_service_before_ray_is_the_one_that_moves() -> None:
+    services = {"c": command(port=20500), "p": vllm(tensor_parallel_size=2, node_pool=None)}
+    assert findings(services, compute={"node_pools": pools(a=1, b=1)}) == [
+        ("services.c.port", clash(20500, "services.c.port", "services.p's Ray workers", "node pool a")),
+    ]
+
+
 def test_ports_of_prefill_and_decode() -> None:
     services = {
         "x": prefill_decode(

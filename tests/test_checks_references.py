@@ -161,6 +161,16 @@ def test_without_a_runtime_none_is_needed(compute: dict[str, str]) -> None:
     assert findings({"p": vllm(container=None), "c": command(container=None)}, compute=compute) == []
 
 
+@pytest.mark.parametrize("compute", [LOCAL, {"container_runtime": "none"}])
+def test_without_a_runtime_mounts_have_no_effect(compute: dict[str, str]) -> None:
+    message = "warning: has no effect without containers; make sure that what runs finds its files where they are"
+    services = {"p": vllm(container=None, mounts=["/a:/b"]), "c": command(container=None, port=1)}
+    assert findings(services, compute=compute, driver={"mounts": ["/d"]}) == [
+        ("services.p.mounts", message),
+        ("driver.mounts", message),
+    ]
+
+
 def test_mounts_of_apptainer() -> None:
     assert findings(
         {"p": vllm(mounts=["/a:/b:ro+nosuid", "tmpfs:/x", "/a:/b:rw"])},

@@ -13,7 +13,7 @@ NODES  POOL   SERVICE  PROCESS                PORTS        GPUS A NODE
 1      gpu    policy   vllm serve (headless)  -            8
 2      judge  judge    vllm serve             8001         4 (0-3)
 2      judge  grader   script                 8002         2 (4-5)
-3      large  large    ray start (head)       6379         -
+3      large  large    ray start (head)       6379, 6380   -
 3      large  large    vllm serve             8003         8
 4      large  large    ray start (worker)     -            8
 0      gpu    driver   gym eval run           -            -
@@ -35,7 +35,7 @@ NODES  POOL   SERVICE  PROCESS                PORTS        GPUS A NODE
 1      gpu    policy   vllm serve (headless)  -            8
 2      judge  judge    vllm serve             8001         4 (0-3)
 2      judge  grader   script                 8002         2 (4-5)
-3      large  large    ray start (head)       6379         -
+3      large  large    ray start (head)       6379, 6380   -
 3      large  large    vllm serve             8003         8
 4      large  large    ray start (worker)     -            8
 0      gpu    driver   script                 -            -

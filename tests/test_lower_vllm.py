@@ -71,10 +71,10 @@ def test_one_instance_over_nodes_is_served_from_the_head_of_a_ray_cluster() -> N
     )
     quiet = ("--include-dashboard=false", "--disable-usage-stats")
     assert steps({"p": service}, compute=FOUR)["p"] == RayInstanceStep(
-        service_launch("p", placement=EVERYWHERE, ports=(8000, 6400)),
+        service_launch("p", placement=EVERYWHERE, ports=(8000, 6400, 6401)),
         head=NodeAddress(0),
         ray_port=6400,
-        ray_head=("ray", "start", "--head", "--port", 6400, *quiet, *node),
+        ray_head=("ray", "start", "--head", "--port", 6400, "--ray-client-server-port", 6401, *quiet, *node),
         ray_worker=("ray", "start", "--address", (NodeAddress(0), ":6400"), *node),
         argv=(*SERVE[:-1], 8, "--pipeline-parallel-size", 4, "--distributed-executor-backend", "ray"),
     )

@@ -85,10 +85,9 @@ def _step_rows(config: SubmitConfig, step: Step) -> tuple[Row, ...]:
             return replace(row, count=1), replace(others, process=f"{_program(step.rank)} (headless)")
         case RayInstanceStep():
             row = _row(config, step.launch, _program(step.argv))
-            head = replace(row, count=1, ports=tuple(port for port in row.ports if port != step.ray_port))
-            ray = replace(
-                row, count=1, process=f"{_program(step.ray_head)} (head)", ports=(step.ray_port,), gpus=NOTHING
-            )
+            # The server's own port, then those of the Ray head.
+            head = replace(row, count=1, ports=row.ports[:1])
+            ray = replace(row, count=1, process=f"{_program(step.ray_head)} (head)", ports=row.ports[1:], gpus=NOTHING)
             others = replace(row, first=row.first + 1, count=row.count - 1, ports=())
             return ray, head, replace(others, process=f"{_program(step.ray_worker)} (worker)")
         case _:

@@ -1,13 +1,11 @@
 """vLLM services: the shape that a service's size and nodes ask for, and its arguments."""
 
 from gymsubmit.config.arguments import flags, owned_flag, split_words
+from gymsubmit.config.ray import WORKER_PORTS, client_server_port
 from gymsubmit.config.services import VllmService
 from gymsubmit.lower.nodes import NodeRange
 from gymsubmit.plan import DataParallelStep, Launch, RayInstanceStep, ServerStep
 from gymsubmit.words import NodeAddress, OwnAddress, RankOffset, Word
-
-# Ray's default worker ports, 10002 to 19999, hold ports that others listen on: vLLM's RPC, the collector's health.
-RAY_WORKER_PORTS = (20000, 28999)
 
 
 def is_ray_instance(service: VllmService, nodes: NodeRange) -> bool:
@@ -20,7 +18,7 @@ def head_ports(service: VllmService, nodes: NodeRange) -> tuple[int, ...]:
     if nodes.count == 1:
         return (service.port,)
     if is_ray_instance(service, nodes):
-        return (service.port, service.ray_port)
+        return (service.port, service.ray_port, client_server_port(service.ray_port))
     return (service.port, service.data_parallel_rpc_port)
 
 
@@ -61,11 +59,10 @@ def _serve(service: VllmService) -> tuple[Word, ...]:
 
 def _over_ray(service: VllmService, nodes: NodeRange, launch: Launch, argv: tuple[Word, ...]) -> RayInstanceStep:
     head = NodeAddress(nodes.first)
-    first, last = RAY_WORKER_PORTS
     common: tuple[Word, ...] = (
         *("--node-ip-address", OwnAddress()),
-        *("--min-worker-port", first),
-        *("--max-worker-port", last),
+        *("--min-worker-port", WORKER_PORTS[0]),
+        *("--max-worker-port", WORKER_PORTS[-1]),
         "--block",
     )
     return RayInstanceStep(
@@ -78,6 +75,8 @@ def _over_ray(service: VllmService, nodes: NodeRange, launch: Launch, argv: tupl
             "--head",
             "--port",
             service.ray_port,
+            "--ray-client-server-port",
+            client_server_port(service.ray_port),
             "--include-dashboard=false",
             "--disable-usage-stats",
             *common,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from gymsubmit.config.arguments import split_words
 from gymsubmit.config.checks.layout import Layout, Part
 from gymsubmit.config.findings import Finding, Path
+from gymsubmit.config.ray import WORKER_PORTS, client_server_port
 from gymsubmit.config.services import CommandService, RayService, VllmPdService, VllmService
 from gymsubmit.config.submit import SubmitConfig
 
@@ -20,12 +21,18 @@ _RAY_PORTS = (
 
 @dataclass(frozen=True, slots=True)
 class _Listener:
-    """Ports that a process listens on, on each of `nodes`; `path` is the field that moves them, `name` its text."""
+    """Ports that a process listens on, on each of `nodes`; `path` is the field that they come from, `name` its text.
+
+    `fixed`: no field moves them. `searched`: it takes those of them that are free (Ray's workers), which is no harm to
+    another one that does the same, but to a server that comes later.
+    """
 
     ports: range
     nodes: range
     path: Path
     name: str
+    fixed: bool = False
+    searched: bool = False
 
 
 def check_ports(config: SubmitConfig, layout: Layout) -> Iterator[Finding]:
@@ -34,14 +41,14 @@ def check_ports(config: SubmitConfig, layout: Layout) -> Iterator[Finding]:
     if config.otel and config.otel.enabled:
         driver = range(layout.driver_node, layout.driver_node + 1)
         for port, what in _COLLECTOR_PORTS.items():
-            listeners.append(_Listener(range(port, port + 1), driver, ("otel",), f"the collector ({what})"))
+            listeners.append(_Listener(range(port, port + 1), driver, ("otel",), f"the collector ({what})", fixed=True))
     for index, listener in enumerate(listeners):
         for other in listeners[:index]:
             ports, nodes = _shared(listener.ports, other.ports), _shared(listener.nodes, other.nodes)
             # Tiers that share nodes have been told already that they must not.
-            if ports and nodes and listener.path != other.path:
+            if ports and nodes and listener.path != other.path and not (listener.searched and other.searched):
                 # What the user can move is where the message belongs.
-                here, there = (other, listener) if listener.path == ("otel",) else (listener, other)
+                here, there = (other, listener) if listener.fixed else (listener, other)
                 yield Finding(
                     here.path,
                     f"port {ports[0]} is used by {here.name} and by {there.name} on "
@@ -76,17 +83,24 @@ def _vllm(config: SubmitConfig, part: Part, service: VllmService) -> Iterator[_L
     yield _field(part, "port", service.port, part.nodes if per_node else head)
     if len(part.nodes) > 1 and not per_node:
         if service.use_ray_serve or service.number_of_instances == 1:
-            yield _field(part, "ray_port", service.ray_port, head)
+            yield from _own_ray(part, service)
         else:
             yield _field(part, "data_parallel_rpc_port", service.data_parallel_rpc_port, head)
     elif service.use_ray_serve:
-        yield _field(part, "ray_port", service.ray_port, head)
+        yield from _own_ray(part, service)
     if isinstance(owner, VllmPdService):
         first = owner.nixl_side_channel_port + (part.path[-1] == "decode")
         ranks = service.tensor_parallel_size * service.pipeline_parallel_size * service.number_of_instances
         path = (*part.path[:-1], "nixl_side_channel_port")
         name = f"{'.'.join(str(key) for key in path)} ({first} and up, one a rank of {part.path[-1]})"
         yield _Listener(range(first, first + ranks), part.nodes, path, name)
+
+
+def _own_ray(part: Part, service: VllmService) -> Iterator[_Listener]:
+    yield _field(part, "ray_port", service.ray_port, part.nodes[:1])
+    path, client = (*part.path, "ray_port"), client_server_port(service.ray_port)
+    yield _Listener(range(client, client + 1), part.nodes[:1], path, f"{part.label}.ray_port (Ray's client server)")
+    yield _Listener(WORKER_PORTS, part.nodes, path, f"{part.label}'s Ray workers", fixed=True, searched=True)
 
 
 def _ray(layout: Layout, part: Part, service: RayService) -> Iterator[_Listener]:

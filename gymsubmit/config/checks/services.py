@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gymsubmit.config.checks.layout import AnyService
-from gymsubmit.config.compute import LocalCompute
+from gymsubmit.config.compute import LocalCompute, SlurmCompute
 from gymsubmit.config.findings import Finding, Path
 from gymsubmit.config.mounts import parse_mount
 from gymsubmit.config.services import CommandService, RayService, Tier, VllmPdService
@@ -28,11 +28,9 @@ def check_services(config: SubmitConfig) -> Iterator[Finding]:
 
 def _container(config: SubmitConfig, path: Path, service: AnyService) -> Iterator[Finding]:
     compute = config.only_compute
-    if isinstance(compute, LocalCompute) or compute.container_runtime == "none":
-        return
-    runtime = ("compute", config.compute_name, "container_runtime")
-    message = f"has no container, which {compute.container_runtime} needs; add container"
-    if service.container is None:
+    if isinstance(compute, SlurmCompute) and compute.container_runtime != "none" and service.container is None:
+        runtime = ("compute", config.compute_name, "container_runtime")
+        message = f"has no container, which {compute.container_runtime} needs; add container"
         yield Finding(path, message, involved=(runtime,))
         if isinstance(service, VllmPdService):
             for tier in ("prefill", "decode"):
@@ -47,7 +45,14 @@ def _container(config: SubmitConfig, path: Path, service: AnyService) -> Iterato
 
 def _mounts(config: SubmitConfig, path: Path, mounts: tuple[str, ...]) -> Iterator[Finding]:
     compute = config.only_compute
-    if isinstance(compute, LocalCompute) or compute.container_runtime != "apptainer":
+    if isinstance(compute, LocalCompute) or compute.container_runtime == "none":
+        if mounts:
+            field = "type" if isinstance(compute, LocalCompute) else "container_runtime"
+            runtime = ("compute", config.compute_name, field)
+            message = "has no effect without containers; make sure that what runs finds its files where they are"
+            yield Finding(path, message, warning=True, involved=(runtime,))
+        return
+    if compute.container_runtime != "apptainer":
         return
     for index, text in enumerate(mounts):
         mount = parse_mount(text)

@@ -212,10 +212,11 @@ run_policy() {
             --block
     fi
 
-    require_free_ports 8000 6379
+    require_free_ports 8000 6379 6380
     ray start \
         --head \
         --port 6379 \
+        --ray-client-server-port 6380 \
         --include-dashboard=false \
         --disable-usage-stats \
         --node-ip-address "$GYM_OWN_ADDRESS" \
