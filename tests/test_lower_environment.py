@@ -109,6 +109,12 @@ def test_services_over_nodes_are_told_the_network_interface() -> None:
     assert env({"ranks": vllm(number_of_instances=5)}, compute=TWO_POOLS) == {"ranks": ()}
 
 
+@pytest.mark.parametrize(("nodes", "told"), [(1, ()), (2, interface("ib0"))])
+def test_two_nodes_are_enough_to_need_the_network_interface(nodes: int, told: tuple[Variable, ...]) -> None:
+    compute = {"node_pools": pools(a=nodes), "network_interface": "ib0"}
+    assert env({"p": vllm(number_of_instances=2)}, compute=compute) == {"p": told}
+
+
 def test_a_service_that_names_its_interface_itself_is_left_alone() -> None:
     service = vllm(number_of_instances=5, env={"A": "lit:a", "NCCL_SOCKET_IFNAME": "lit:eth1"})
     assert env({"p": service}, compute={**TWO_POOLS, "network_interface": "ib0"}) == {

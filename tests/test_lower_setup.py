@@ -70,6 +70,15 @@ def test_data_parallel_ranks_over_all_nodes_dial_the_first() -> None:
     )
 
 
+def test_two_nodes_are_enough_to_have_a_head() -> None:
+    assert plan({"p": vllm(number_of_instances=2)}, compute={"node_pools": pools(a=2)}).nodes == setup(
+        names=True,
+        all_hosts=True,
+        addresses=(0,),
+        exports=(*HEADS, Variable("GYM_SERVICE_P_URL", NodeUrl(0, 8000))),
+    )
+
+
 def test_each_node_of_a_ray_cluster_has_an_address_and_the_first_of_the_allocation() -> None:
     service = vllm(tensor_parallel_size=2, node_pool="b")
     assert plan({"p": service}, compute=TWO_POOLS).nodes == setup(

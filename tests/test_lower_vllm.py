@@ -152,7 +152,7 @@ def test_more_arguments_reach_the_server_over_ray() -> None:
         ("--api-key k", ("--api-key", "k")),
         # As text within a value it is no flag.
         (["--json", '{"x": "--api-server-count 4"}'], ("--json", '{"x": "--api-server-count 4"}')),
-        ("-- --api-server-count 4", ("--", "--api-server-count", "4")),
+        ("--seed 1 -- --api-server-count 4", ("--seed", "1", "--", "--api-server-count", "4")),
     ],
 )
 def test_a_rank_without_an_api_is_not_told_how_many_api_servers(

@@ -77,7 +77,7 @@ def _job(  # noqa: PLR0913
         probes=tuple(
             probe
             for service_name, (service, service_nodes) in placed.items()
-            if (probe := _probe(service_name, service, service_nodes, nodes)) is not None
+            if (probe := _probe(service_name, service, service_nodes)) is not None
         ),
         driver=driver,
         overlap_startup=config.driver.overlap_startup,
@@ -86,15 +86,15 @@ def _job(  # noqa: PLR0913
     )
 
 
-def _probe(name: str, service: VllmService | CommandService, service_nodes: NodeRange, nodes: Nodes) -> Probe | None:
+def _probe(name: str, service: VllmService | CommandService, nodes: NodeRange) -> Probe | None:
     check = service.effective_health_check
     if check is None:
         return None
-    indexes = service_nodes.indexes if check.nodes == "every" else service_nodes.indexes[:1]
-    hosts = tuple(_probed_host(index, nodes) for index in indexes)
+    indexes = nodes.indexes if check.nodes == "every" else nodes.indexes[:1]
+    hosts = tuple(map(_probed_host, indexes))
     return Probe(name, hosts, check.port, check.path, check.timeout_seconds, check.interval_seconds)
 
 
-def _probed_host(index: int, nodes: Nodes) -> Word:
+def _probed_host(index: int) -> Word:
     # The batch script runs on the first node, where some servers listen on localhost only.
-    return "localhost" if index == 0 or nodes.count == 1 else NodeHost(index)
+    return "localhost" if index == 0 else NodeHost(index)
