@@ -1,0 +1,56 @@
+"""Tests with a real Slurm cluster, which is up before pytest starts: `make test-slurm` sees to that."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
+
+import pytest
+from slurm_cluster import SCRIPTS, Cluster
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker("slurm")
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Cluster:
+    """The cluster at CLUSTER_STATE, which says that one is up there, or the one that was brought up by hand."""
+    given = os.environ.get("CLUSTER_STATE")
+    state = Path(given or f"/var/tmp/gymsubmit-cluster-{os.getuid()}")
+    up = subprocess.run([SCRIPTS / "status.sh"], capture_output=True, text=True, check=False)
+    if up.returncode == 0:
+        return Cluster(state)
+    if given:
+        pytest.fail(f"the cluster at CLUSTER_STATE={state} is not up:\n{up.stdout}{up.stderr}", pytrace=False)
+    can = subprocess.run([SCRIPTS / "can.sh"], capture_output=True, text=True, check=False)
+    pytest.skip(can.stdout.strip() or f"no cluster is up: `make test-slurm` starts one, or {SCRIPTS}/up.sh")
+
+
+@pytest.fixture(autouse=True)
+def no_job_outlives_its_test(cluster: Cluster) -> Iterator[None]:
+    yield
+    cluster.cancel_submitted()
+
+
+@pytest.fixture
+def shared(cluster: Cluster, request: pytest.FixtureRequest) -> PurePosixPath:
+    """A directory of the test's own that all hosts see."""
+    return cluster.make_directory(request.node.originalname)
+
+
+@pytest.fixture(scope="session")
+def virtual_environment() -> Callable[..., Path]:
+    """Makes virtual environments, at the same path for this machine, the hosts and images that take it in as a tree.
+
+    Called with requirements as pip takes them. What was made once stays for later runs (see cluster/venv.sh).
+    """
+
+    def make(*requirements: str) -> Path:
+        done = subprocess.run([SCRIPTS / "venv.sh", *requirements], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return Path(done.stdout.strip())
+
+    return make
