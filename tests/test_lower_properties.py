@@ -53,6 +53,13 @@ COMMAND = sized(
     per_node=st.just(True),
     health_check=st.fixed_dictionaries({"port": PORTS}, optional={"nodes": st.sampled_from(["head", "every"])}),
 )
+# Of which many fit together, so that they fill the GPUs of nodes which they share in part.
+SMALL = st.builds(
+    lambda given: command(**given),
+    st.fixed_dictionaries(
+        {"gpus": st.integers(2, 4), "per_node": st.booleans()}, optional={"node_pool": st.sampled_from(POOLS)}
+    ),
+)
 SERVICE = st.one_of(st.builds(lambda given: vllm(**given), VLLM), st.builds(lambda given: command(**given), COMMAND))
 
 
@@ -99,14 +106,14 @@ def made_of(services: dict[str, Any], pools: dict[str, Any], policy: str | None,
 
 
 @st.composite
-def jobs(draw: st.DrawFn) -> Job:
+def jobs(draw: st.DrawFn, service: st.SearchStrategy[dict[str, Any]] = SERVICE) -> Job:
     sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=len(POOLS)))
-    gpus = draw(st.sampled_from([{}, {"gpus_per_node": 8}, {"gpus_per_node": 16}]))
+    gpus: dict[str, int] = draw(st.sampled_from([{}, {"gpus_per_node": 8}, {"gpus_per_node": 16}]))
     pools = {name: {"nodes": nodes, **gpus} for name, nodes in zip(POOLS, sizes, strict=False)}
-    services = dict(zip(NAMES, draw(st.lists(SERVICE, min_size=1, max_size=len(NAMES))), strict=False))
-    for service in services.values():
-        if pool := service.get("node_pool"):
-            service["node_pool"] = POOLS[POOLS.index(pool) % len(pools)]
+    services = dict(zip(NAMES, draw(st.lists(service, min_size=1, max_size=len(NAMES))), strict=False))
+    for wanted in services.values():
+        if pool := wanted.get("node_pool"):
+            wanted["node_pool"] = POOLS[POOLS.index(pool) % len(pools)]
     compute = draw(
         st.fixed_dictionaries({}, optional={"heterogeneous": st.booleans(), "network_interface": st.just("ib0")})
     )
@@ -211,7 +218,7 @@ def gpus_needed(service: object, nodes: int) -> int | None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(jobs())
+@given(jobs() | jobs(SMALL))
 def test_a_gpu_of_a_node_is_given_once_and_there_is_one(job: Job) -> None:
     sharing: dict[int, list[str]] = {}
     for name, service in job.config.services.items():
@@ -224,7 +231,7 @@ def test_a_gpu_of_a_node_is_given_once_and_there_is_one(job: Job) -> None:
             sharing.setdefault(node, []).append(name)
     pool = next(iter(job.config.only_compute.node_pools.values()))  # type: ignore[union-attr]
     for names in sharing.values():
-        given: Counter[int] = Counter()
+        taken: Counter[int] = Counter()
         for name in names:
             devices, need = (
                 job.launches[name].devices,
@@ -234,10 +241,10 @@ def test_a_gpu_of_a_node_is_given_once_and_there_is_one(job: Job) -> None:
                 assert names == [name], "shares a node and is not told which GPUs are its own"
                 continue
             assert devices.count == need
-            given.update(range(devices.first, devices.first + devices.count))
-        assert [gpu for gpu, count in given.items() if count > 1] == []
+            taken.update(range(devices.first, devices.first + devices.count))
+        assert [gpu for gpu, count in taken.items() if count > 1] == []
         if pool.gpus_per_node is not None:
-            assert max(given, default=0) < pool.gpus_per_node
+            assert max(taken, default=0) < pool.gpus_per_node
 
 
 @settings(max_examples=150, deadline=None)
