@@ -250,7 +250,8 @@ def test_a_run_directory_that_cannot_be_made(tmp_path: Path, capsys: pytest.Capt
         "nothing was left behind, check job.output_path\n",
         done.err,
     )
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.yaml", "runs"]
+    # The cache of compiled templates is there or not, whatever ran before.
+    assert {path.name for path in tmp_path.iterdir()} - {"cache"} == {"c.yaml", "runs"}
 
 
 def test_jobs_that_cannot_be_started(

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -51,6 +52,11 @@ def git(repo: Path, *words: str) -> str:
     identity = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
     done = subprocess.run(["git", *identity, *words], cwd=repo, check=True, capture_output=True, text=True)
     return done.stdout.strip()
+
+
+@pytest.fixture(autouse=True)
+def uv_of_this_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
 
 @pytest.fixture
