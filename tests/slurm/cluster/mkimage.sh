@@ -44,10 +44,9 @@ fi
 image=${1:-}
 [[ $image && $image != -* ]] || usage
 shift
-directory=$STATE/images/$(tr -c 'A-Za-z0-9._+-' _ <<<"${image#docker://}" | sed 's/_$//')
-# Made aside and moved into place, so that no step finds half an image.
-new=$(mktemp -d "$STATE/images/.new.XXXXXX")
-trap 'rm -rf "$new"' EXIT
+name=$(tr -c 'A-Za-z0-9._+\n-' _ <<<"${image#docker://}")
+new=$(mktemp -d "$STATE/images/.image.XXXXXX")
+trap 'rm -rf "$new"' ERR
 mkdir "$new/rootfs"
 touch "$new"/{env,hide}
 echo "$image" >"$new/name"
@@ -66,6 +65,7 @@ while getopts e:w:f:l:x: option; do
     esac
 done
 chmod -R a+rX "$new"
-rm -rf "$directory"
-mv -T "$new" "$directory"
-echo "$directory"
+# The name is a link, replaced in one go: no step finds half an image, and one that runs keeps the image it has.
+ln -s "${new##*/}" "$new.link"
+mv -T "$new.link" "$STATE/images/$name"
+echo "$STATE/images/$name"

@@ -13,12 +13,12 @@ set -euo pipefail
 node=$2
 
 if [[ $1 == crash ]]; then
+    # All but PID 1, munged and what was sent into the host from outside, which has no parent there.
     in_host "$node" bash -c '
-        for process in /proc/[0-9]*; do
-            pid=${process#/proc/}
-            read -r name 2>/dev/null <"$process/comm" || continue
-            [[ $pid == 1 || $pid == "$$" || $name == munged ]] || kill -KILL "$pid" 2>/dev/null
-        done'  || true
+        while read -r pid parent name; do
+            [[ $pid == 1 || $parent == 0 || $parent == "$$" || $name == munged ]] || kill -KILL "$pid" 2>/dev/null
+        done < <(ps -e -o pid=,ppid=,comm=)
+        true'
     in_host "$LOGIN" scontrol update nodename="$node" state=down reason=crashed
 else
     in_host "$node" bash -c 'rm -rf /run/box/*; pgrep -x slurmd >/dev/null || slurmd'
