@@ -46,6 +46,7 @@ _NAMED = (
     (options.Options, "options"),
     (arguments.Arguments, "arguments"),
     (durations.Duration, "duration"),
+    (base.Words[names.Name], "list of names"),
     (compute.PassEnv, "list of variables"),
     (hydra_keys.HydraValues, "values"),
     (service_models.Service, "[service](services.md)"),
