@@ -1,4 +1,4 @@
-"""What the pages under docs/ show works: configs compile, commands run and print what stands below them."""
+"""What the README and the pages under docs/ show works: configs compile, commands print what stands below them."""
 
 import os
 import random
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from doc_pages import DOCS, ROOT, Block, blocks
+from doc_pages import DOCS, README, ROOT, Block, blocks
 
 from gymsubmit.config.load import load_config
 from gymsubmit.config.yaml_scalars import dump_yaml
@@ -32,8 +32,8 @@ driver:
 job: {output_path: /shared/evaluations}
 """
 CONFIGS = [
-    pytest.param(block, id=f"{page.name}:{block.line}")
-    for page in DOCS
+    pytest.param(block, id=f"{page.relative_to(ROOT)}:{block.line}")
+    for page in (README, *DOCS)
     for block in blocks(page)
     if block.language == "yaml"
 ]
@@ -138,7 +138,7 @@ def test_commands_print_what_is_shown(page: Path, tmp_path: Path) -> None:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                text=True,
+                encoding="utf-8",
                 check=False,
             )
             output = done.stdout.replace(WHEN_ENDED, "")
