@@ -54,3 +54,12 @@ def virtual_environment() -> Callable[..., Path]:
         return Path(done.stdout.strip())
 
     return make
+
+
+@pytest.fixture(scope="session")
+def ray_image(cluster: Cluster, virtual_environment: Callable[..., Path]) -> str:
+    """An image with the real Ray and Hydra."""
+    venv = virtual_environment("ray==2.60.0", "hydra-core==1.3.2")
+    return cluster.make_image(
+        "ray", env={"PATH": f"{venv}/bin:/usr/local/bin:/usr/bin:/bin"}, trees={str(venv): venv}, workdir="/tmp"
+    )

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import PurePosixPath
 
 import pytest
+from job_values import values_of
 from slurm_cluster import Cluster, until
 
 
@@ -59,6 +60,20 @@ def test_what_a_running_job_has_is_seen(cluster: Cluster) -> None:
     cluster.run("login", "scancel", str(job))
     assert cluster.wait(job).came_to == "CANCELLED 0:0"
     cluster.await_nothing_left(job)
+
+
+def test_no_daemon_outlives_its_step(cluster: Cluster, shared: PurePosixPath) -> None:
+    script = """
+for container in "" --container-image=base; do
+    one $container setsid --fork sleep 1001
+    one $container bash -c 'setsid --fork sleep 1001; exit 3'
+done
+echo "after_the_steps=$(pgrep --full --count "sleep 1001")"
+setsid --fork sleep 1002
+"""
+    values = values_of(cluster, shared, script, "--nodelist=n2")
+    assert values == {"job": "COMPLETED 0:0", "after_the_steps": "0"}
+    assert cluster.run("n2", "pgrep", "--full", "sleep 100[12]", check=False).stdout == ""
 
 
 def test_every_node_is_a_host_of_its_own(cluster: Cluster) -> None:

@@ -73,6 +73,11 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 	log_step(sp);
 	if (contained)
 		set_up(sp);	/* trouble is kept for the tasks: only they can tell srun */
+	/*
+	 * A daemon that a task leaves becomes slurmstepd's child, where Slurm finds it by its parents, and ends it with
+	 * the step.  Elsewhere a cgroup sees to that.
+	 */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	return 0;
 }
 
