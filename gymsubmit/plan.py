@@ -66,13 +66,15 @@ class Component:
 class Container:
     """The container of a step. `image` and `mounts` are in the runtime's own spelling.
 
-    `hook_env` are variables that hooks of the runtime read before the step's shell starts.
+    `hook_env` are variables that hooks of the runtime read before the step's shell starts; `hook_names` are their
+    names.
     """
 
     image: str
     mounts: tuple[str, ...]
     workdir: PurePosixPath
     hook_env: tuple[Variable, ...]
+    hook_names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def service_launch(name: str = "policy", **changes: Any) -> Launch:
     fields: dict[str, Any] = {
         "name": name,
         "key": name,
-        "container": Container(image, mounts=(), workdir=PurePosixPath("/tmp"), hook_env=()),
+        "container": Container(image, mounts=(), workdir=PurePosixPath("/tmp"), hook_env=(), hook_names=()),
         "placement": ALONE,
         "devices": None,
         "env": (),
@@ -73,7 +73,9 @@ def driver_launch(**changes: Any) -> Launch:
     fields: dict[str, Any] = {
         "name": "driver",
         "key": "driver",
-        "container": Container("python:3.12", (f"{DIRECTORY}:{DIRECTORY}",), workdir=DIRECTORY, hook_env=()),
+        "container": Container(
+            "python:3.12", (f"{DIRECTORY}:{DIRECTORY}",), workdir=DIRECTORY, hook_env=(), hook_names=()
+        ),
         "placement": ALONE,
         "devices": None,
         "env": (),

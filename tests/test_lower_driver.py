@@ -225,7 +225,11 @@ def test_how_the_driver_is_started() -> None:
     hook = Variable("NVIDIA_VISIBLE_DEVICES", "void")
     assert plan(driver=fields).driver.launch == driver_launch(
         container=Container(
-            "nvcr.io#nvidia/gym:1", (f"{DIRECTORY}:{DIRECTORY}", "/data", "/a b:/c:ro"), DIRECTORY, (hook,)
+            "nvcr.io#nvidia/gym:1",
+            (f"{DIRECTORY}:{DIRECTORY}", "/data", "/a b:/c:ro"),
+            DIRECTORY,
+            (hook,),
+            ("NVIDIA_VISIBLE_DEVICES",),
         ),
         env=(hook, Variable("A", "")),
         placement=ALONE,

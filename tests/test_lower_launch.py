@@ -49,12 +49,12 @@ def test_what_starts_the_steps(compute: dict[str, Any], name: str) -> None:
     ],
 )
 def test_an_image_is_spelled_as_the_runtime_spells_it(image: str, pyxis: str) -> None:
-    assert launch(vllm(container=image)).container == Container(pyxis, (), TMP, ())
+    assert launch(vllm(container=image)).container == Container(pyxis, (), TMP, (), ())
 
 
 def test_a_service_begins_in_tmp_with_its_mounts_in_their_order() -> None:
     mounts = ["/models:/models:ro", "/cache", "/a b:/c", "tmpfs:/scratch"]
-    assert launch(vllm(mounts=mounts)).container == Container("vllm/vllm-openai:v1", tuple(mounts), TMP, ())
+    assert launch(vllm(mounts=mounts)).container == Container("vllm/vllm-openai:v1", tuple(mounts), TMP, (), ())
 
 
 def test_scripts_are_shown_to_a_container_before_its_own_mounts() -> None:
@@ -69,6 +69,7 @@ def test_scripts_are_shown_to_a_container_before_its_own_mounts() -> None:
             "/data",
         ),
         TMP,
+        (),
         (),
     )
     assert made.files == (
@@ -90,7 +91,7 @@ def test_what_hooks_of_the_container_read_is_told_to_them_too(name: str) -> None
     hook = Variable(name, "all")
     assert found == service_launch(
         "s",
-        container=Container("vllm/vllm-openai:v1", (), TMP, (hook,)),
+        container=Container("vllm/vllm-openai:v1", (), TMP, (hook,), (name,)),
         env=(Variable("A", "a"), hook, Variable("MY_NVIDIA_X", "x")),
     )
 
@@ -154,12 +155,14 @@ def test_a_pre_command_is_carried_as_it_was_written() -> None:
 def test_each_benchmark_has_its_own_copy_of_a_long_pre_command() -> None:
     assert launch(vllm(pre_command=LONG)) == service_launch(
         "s",
-        container=Container("vllm/vllm-openai:v1", (f"{DIRECTORY}/s.pre_command:{DIRECTORY}/s.pre_command",), TMP, ()),
+        container=Container(
+            "vllm/vllm-openai:v1", (f"{DIRECTORY}/s.pre_command:{DIRECTORY}/s.pre_command",), TMP, (), ()
+        ),
         pre_command=Script(None, DIRECTORY / "s.pre_command"),
     )
 
 
-OWN = {"container": Container("org/server:1", (), TMP, ())}
+OWN = {"container": Container("org/server:1", (), TMP, (), ())}
 
 
 def test_a_command_of_words_is_run_as_they_are() -> None:
@@ -174,7 +177,7 @@ def test_a_command_of_shell_is_a_script() -> None:
 
 def test_a_long_command_is_a_script_in_a_file() -> None:
     file = DIRECTORY / "s.command"
-    container = Container("org/server:1", (f"{file}:{file}",), TMP, ())
+    container = Container("org/server:1", (f"{file}:{file}",), TMP, (), ())
     assert steps({"s": command(command=LONG)})["s"] == ScriptStep(
         service_launch("s", ports=(), container=container), Script(None, file)
     )
@@ -182,7 +185,7 @@ def test_a_long_command_is_a_script_in_a_file() -> None:
 
 def test_a_command_that_names_its_interpreter_is_run_by_it() -> None:
     file = DIRECTORY / "s.command"
-    container = Container("org/server:1", (f"{file}:{file}",), TMP, ())
+    container = Container("org/server:1", (f"{file}:{file}",), TMP, (), ())
     step = steps({"s": command(command="#!/usr/bin/python3 -u\nprint(1)\n", port=1)})["s"]
     assert step == ServerStep(service_launch("s", ports=(1,), container=container), ("/usr/bin/python3", "-u", file))
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gymsubmit.render.shell import RefusedValueError, argv, heredoc, word
+from gymsubmit.render.shell import RefusedValueError, argv, commas, heredoc, word
 from gymsubmit.words import (
     AllHosts,
     NodeAddress,
@@ -185,6 +185,25 @@ def test_how_a_command_reads() -> None:
     assert argv(words) == " \\\n        ".join(lines)
     assert argv(words, 2) == " \\\n  ".join(lines)
     assert argv(("--first", RuntimeEnv("X"), "a=b")) == '--first "$GYM_RUNTIME_X" a=b'
+
+
+def test_how_parts_joined_by_commas_read() -> None:
+    assert commas(("/a:/b", "/c d:/c d:ro")) == "'/a:/b,/c d:/c d:ro'"
+    assert commas(("NVIDIA_VISIBLE_DEVICES",)) == "NVIDIA_VISIBLE_DEVICES"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("/a:/b", "a value of type str is no tuple of texts; only one can be joined by commas"),
+        (("/a", 1), "a value of type tuple is no tuple of texts; only one can be joined by commas"),
+        (("/a", "/b,/c"), "a part with a comma, which would end it; write it without"),
+    ],
+)
+def test_what_cannot_be_joined_by_commas_is_refused(value: object, message: str) -> None:
+    with pytest.raises(RefusedValueError) as refused:
+        commas(value)
+    assert str(refused.value) == message
 
 
 @pytest.mark.parametrize(

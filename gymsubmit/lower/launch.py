@@ -66,7 +66,8 @@ class Launches:
     ) -> Container | None:
         if launcher(self.config) != "pyxis" or image is None:
             return None
-        return Container(pyxis_image(image), mounts, workdir, hook_variables(env))
+        hooks = hook_variables(env)
+        return Container(pyxis_image(image), mounts, workdir, hooks, tuple(variable.name for variable in hooks))
 
     def file_mounts(self, files: tuple[StagedFile, ...]) -> tuple[str, ...]:
         """The mounts that show staged files to a container, at the path they have outside."""

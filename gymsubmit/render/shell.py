@@ -114,7 +114,20 @@ def sbatch(value: object) -> Markup:
     return Markup('"' + re.sub(r'([\\"])', r"\\\1", text) + '"')
 
 
-FILTERS: dict[str, Callable[[Any], Markup]] = {"argv": argv, "heredoc": heredoc, "sbatch": sbatch}
+def commas(parts: object) -> Markup:
+    """Spell texts as one word, joined by commas: for an option of which a program sees the last occurrence alone.
+
+    Raises:
+        RefusedValueError: Not a tuple of texts, or one of them holds a comma, which would end it.
+    """
+    if not isinstance(parts, tuple) or not all(isinstance(part, str) for part in parts):
+        raise RefusedValueError(f"{_named(parts)} is no tuple of texts; only one can be joined by commas")
+    if any("," in part for part in parts):
+        raise RefusedValueError("a part with a comma, which would end it; write it without")
+    return word(",".join(parts))
+
+
+FILTERS: dict[str, Callable[[Any], Markup]] = {"argv": argv, "commas": commas, "heredoc": heredoc, "sbatch": sbatch}
 
 
 def _spell(value: object, *, may_begin_command: bool) -> str:

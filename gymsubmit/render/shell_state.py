@@ -200,7 +200,7 @@ class TemplateScanner(Scanner):
         part = OPEN_PART.search(frame.word or "")
         if part:
             raise self.refused(f"an expression after `{part.group()[0]}` in the same word; {IN_A_VARIABLE}")
-        if filter_name != "word" and frame.word:
+        if filter_name not in ("word", "commas") and frame.word:
             raise self.refused(f"the filter {filter_name} within a word; put a blank before it")
         if filter_name == "heredoc":
             if self.pending or not self.last <= {" ", "\t"}:

@@ -351,8 +351,7 @@ start_driver() {
         --cpu-bind=none \
         --export=ALL \
         --container-image='nvcr.io#evaluation/harness:3' \
-        --container-mounts=/shared/evaluations/gym-job-00000000T000000Z-000000/in_house:/shared/evaluations/gym-job-00000000T000000Z-000000/in_house \
-        --container-mounts=/shared/datasets:/datasets:ro \
+        --container-mounts=/shared/evaluations/gym-job-00000000T000000Z-000000/in_house:/shared/evaluations/gym-job-00000000T000000Z-000000/in_house,/shared/datasets:/datasets:ro \
         --container-workdir=/shared/evaluations/gym-job-00000000T000000Z-000000/in_house \
         --no-container-mount-home \
         --no-container-entrypoint \

@@ -237,8 +237,7 @@ start_1st() {
         '--comment=step'\''s "comment" # $(touch /tmp/g)' \
         --label \
         --container-image='/shared/images/it'\''s $(touch /tmp/i) v1.sqsh' \
-        --container-mounts='/shared/a b:/data/a b:ro' \
-        --container-mounts=/shared/c \
+        --container-mounts='/shared/a b:/data/a b:ro,/shared/c' \
         --container-env=NVIDIA_VISIBLE_DEVICES \
         --container-workdir=/tmp \
         --no-container-mount-home \

@@ -253,8 +253,7 @@ start_policy() {
         --cpu-bind=none \
         --export=ALL \
         --container-image=/shared/images/vllm.sqsh \
-        --container-mounts=/shared/cache/huggingface:/cache/huggingface \
-        --container-mounts=/shared/cache/vllm:/cache/vllm \
+        --container-mounts=/shared/cache/huggingface:/cache/huggingface,/shared/cache/vllm:/cache/vllm \
         --container-workdir=/tmp \
         --no-container-mount-home \
         --no-container-entrypoint \
