@@ -2,11 +2,14 @@
 
 import os
 import subprocess
+import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
 import pytest
 from slurm_cluster import SCRIPTS, Cluster
+from submissions import ROOT, Login, requirements
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -63,3 +66,17 @@ def ray_image(cluster: Cluster, virtual_environment: Callable[..., Path]) -> str
     return cluster.make_image(
         "ray", env={"PATH": f"{venv}/bin:/usr/local/bin:/usr/bin:/bin"}, trees={str(venv): venv}, workdir="/tmp"
     )
+
+
+@pytest.fixture(scope="session")
+def login(
+    cluster: Cluster, virtual_environment: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+) -> Login:
+    """The login node, with this gymsubmit as its wheel has it."""
+    built = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(built)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = built.glob("*.whl")
+    packages = cluster.make_directory("gymsubmit")
+    zipfile.ZipFile(wheel).extractall(cluster.outside(packages))
+    return Login(cluster, virtual_environment(*requirements()) / "bin" / "python", packages)

@@ -129,11 +129,15 @@ class Cluster:
         """Submit a file, or the text `script`; returns the job id. The job does not outlive its test."""
         done = self.run("login", "sbatch", "--parsable", *arguments, cwd=cwd, user=user, stdin=script)
         job = int(done.stdout.partition(";")[0])
-        self._submitted.append(job)
+        self.ends_with_test(job)
         return job
 
+    def ends_with_test(self, *jobs: int) -> None:
+        """Jobs that something else submitted do not outlive the test either."""
+        self._submitted.extend(jobs)
+
     def cancel_submitted(self) -> None:
-        """End what is left of the jobs that `sbatch` submitted."""
+        """End what is left of the jobs of this test."""
         if self._submitted:
             self.run("login", "scancel", "--quiet", *map(str, self._submitted), user="root", check=False)
         self._submitted.clear()

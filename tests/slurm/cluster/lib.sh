@@ -13,6 +13,7 @@ mapfile -t USERS < <(strip "${CLUSTER_USERS:-alice:2001 bob:2002}")    # NAME:UI
 mapfile -t BINDS < <(strip "${CLUSTER_BINDS:-}")                       # more that every host sees: SOURCE:TARGET[:ro]
 LOGIN=login                              # the host of slurmctld, slurmdbd, MariaDB and sshd
 SUBNET=10.77.0                           # between the hosts; it exists only in their network namespaces
+FAST_SUBNET=10.78.0                      # between the nodes, on their interface ib0
 SSH_PORT=${CLUSTER_SSH_PORT:-}           # on 127.0.0.1 of the machine; by default the first free one from 2222 on
 CPUS=${CLUSTER_CPUS:-32}                 # of a node; claimed, whatever the machine has
 MEM=${CLUSTER_MEM:-256000}               # of a node in MB, claimed too

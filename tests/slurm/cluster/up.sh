@@ -36,24 +36,33 @@ start_hosts() {
     done
 }
 
-join_hosts() {
-    local login node pid address name
+# join_host NODE INTERFACE BRIDGE ADDRESS
+join_host() {
+    local login pid
     login=$(pid_of "$LOGIN")
+    pid=$(pid_of "$1")
+    nsenter --target "$login" --net ip link add "$3-$1" type veth peer name "$2" netns "/proc/$pid/ns/net"
+    nsenter --target "$login" --net ip link set "$3-$1" master "$3" up
+    nsenter --target "$pid" --net sh -ec "
+        ip addr add $4/24 dev $2
+        ip link set $2 up"
+}
+
+# The nodes have a second network among themselves, which names do not resolve to.
+join_hosts() {
+    local address name
     in_host "$LOGIN" sh -ec "
         ip link set lo up
         ip link add br0 type bridge
         ip addr add $SUBNET.10/24 dev br0
-        ip link set br0 up"
+        ip link set br0 up
+        ip link add br1 type bridge
+        ip link set br1 up"
     while read -r address name; do
         [[ $name != "$LOGIN" ]] || continue
-        node=$name
-        pid=$(pid_of "$node")
-        nsenter --target "$login" --net ip link add "v-$node" type veth peer name eth0 netns "/proc/$pid/ns/net"
-        nsenter --target "$login" --net ip link set "v-$node" master br0 up
-        nsenter --target "$pid" --net sh -ec "
-            ip link set lo up
-            ip addr add $address/24 dev eth0
-            ip link set eth0 up"
+        in_host "$name" ip link set lo up
+        join_host "$name" eth0 br0 "$address"
+        join_host "$name" ib0 br1 "$FAST_SUBNET.${address##*.}"
     done <"$STATE/conf/hosts"
 }
 
@@ -88,9 +97,9 @@ start_slurmdbd() {
     wait_for 30 in_host "$LOGIN" sacctmgr -n show cluster || die "slurmdbd did not start"
     in_host "$LOGIN" bash -ec "
         sacctmgr -i -Q add cluster test
-        sacctmgr -i -Q add account proj,other Cluster=test
+        sacctmgr -i -Q add account proj,other,evaluation Cluster=test
         for user in ${USERS[*]%%:*}; do
-            sacctmgr -i -Q add user \$user Account=proj,other DefaultAccount=proj
+            sacctmgr -i -Q add user \$user Account=proj,other,evaluation DefaultAccount=proj
         done" >"$STATE/log/sacctmgr.log" 2>&1 || die "sacctmgr failed, see $STATE/log/sacctmgr.log"
 }
 
