@@ -89,21 +89,21 @@ class Cluster:
     # --- files
 
     def outside(self, path: PurePosixPath | str) -> Path:
-        """Where a path below /home or /shared lies on this machine."""
+        """Where a path below /home, /shared or /scratch lies on this machine."""
         path = PurePosixPath(path)
-        assert path.parts[1] in {"home", "shared"}, f"{path} is not shared by the hosts"
+        assert path.parts[1] in {"home", "shared", "scratch"}, f"{path} is not shared by the hosts"
         return self.state.joinpath(*path.parts[1:])
 
     def root(self, host: str) -> Path:
         """A host's file system; absolute symbolic links in it point elsewhere."""
         return Path(f"/proc/{self._init(host)}/root")
 
-    def make_directory(self, name: str, user: str = USER) -> PurePosixPath:
-        """A new directory of a user below /shared."""
-        made = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.state / "shared"))
+    def make_directory(self, name: str, user: str = USER, at: str = "shared") -> PurePosixPath:
+        """A new directory of a user below /shared, or another that the hosts share."""
+        made = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.state / at))
         made.chmod(0o755)
         self._give(made, user)
-        return PurePosixPath("/shared", made.name)
+        return PurePosixPath("/", at, made.name)
 
     def write(self, path: PurePosixPath, text: str, mode: int = 0o644, user: str = USER) -> PurePosixPath:
         """Put a user's file below /home or /shared."""
@@ -241,6 +241,7 @@ class Cluster:
         files: dict[str, Path] | None = None,
         hidden: tuple[str, ...] = (),
         trees: dict[str, Path] | None = None,
+        mounts: tuple[str, ...] = (),
     ) -> str:
         """Make an image; its name is then good for --container-image. All tests share the images.
 
@@ -249,6 +250,7 @@ class Cluster:
         options = [
             *(("-e", f"{key}={value}") for key, value in (env or {}).items()),
             *([("-w", workdir)] if workdir else []),
+            *(("-m", mount) for mount in mounts),
             *(("-f", f"{path}={source}") for path, source in (files or {}).items()),
             *(("-l", f"{path}={source}") for path, source in (trees or {}).items()),
             *(("-x", path) for path in hidden),

@@ -5,9 +5,10 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 make_directories() {
-    mkdir -p "$STATE"/{pids,conf,home,shared,images,box,boxlog,ssh,log,mnt}
+    mkdir -p "$STATE"/{pids,conf,home,shared,scratch,images,box,boxlog,ssh,log,mnt}
     chmod 755 "$STATE" "$STATE"/*/
     chmod 1777 "$STATE/shared"
+    mount -t tmpfs -o "size=$SCRATCH,mode=1777" scratch "$STATE/scratch"
     chmod 700 "$STATE/ssh"
 }
 

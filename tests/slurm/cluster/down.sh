@@ -23,6 +23,7 @@ stop() {
 for file in "$STATE"/pids/*; do
     [[ ! -e $file ]] || stop "${file##*/}"
 done
+! mountpoint --quiet "$STATE/scratch" || umount "$STATE/scratch"
 if [[ ${1:-} == --purge ]]; then
     # Only what is a cluster's state is removed, whatever CLUSTER_STATE says.
     if [[ -e $STATE/settings ]]; then

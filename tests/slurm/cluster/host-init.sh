@@ -73,11 +73,12 @@ share() {
     [[ ${3:-} != ro ]] || mount -o remount,bind,ro "$root$2"
 }
 
-# /home and /shared are what a cluster has on NFS.
+# /home, /shared and /scratch are what a cluster has on NFS.
 make_shared_directories() {
     local bind source target flag
     share "$STATE/home" /home
     share "$STATE/shared" /shared
+    share "$STATE/scratch" /scratch
     share "$STATE/images" /opt/images ro
     share "$STATE/box" /opt/box ro
     share "$STATE/boxlog" /var/log/box

@@ -17,6 +17,7 @@ FAST_SUBNET=10.78.0                      # between the nodes, on their interface
 SSH_PORT=${CLUSTER_SSH_PORT:-}           # on 127.0.0.1 of the machine; by default the first free one from 2222 on
 CPUS=${CLUSTER_CPUS:-32}                 # of a node; claimed, whatever the machine has
 MEM=${CLUSTER_MEM:-256000}               # of a node in MB, claimed too
+SCRATCH=4m                               # size of /scratch, a file system that fills up
 GPUS=${CLUSTER_GPUS:-8}                  # of a node, fake
 BOX_ARGS=${CLUSTER_BOX_ARGS:-}           # more arguments of the container plugin, see box/plugin.c
 SLURM_CONF_EXTRA=${CLUSTER_SLURM_CONF_EXTRA:-}                         # lines added to slurm.conf

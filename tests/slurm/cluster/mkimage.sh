@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# mkimage.sh IMAGE [-e NAME=VALUE]... [-w DIRECTORY] [-f PATH=SOURCE]... [-l PATH=SOURCE]... [-x PATH]...
+# mkimage.sh IMAGE [-e NAME=VALUE]... [-w DIRECTORY] [-m SOURCE:TARGET]... [-f PATH=SOURCE]... [-l PATH=SOURCE]... [-x PATH]...
 #   makes, or replaces, the stand-in for container image IMAGE:
 #   -e  variable that the image defines       -w  the image's working directory (default /)
 #   -f  put a copy of SOURCE at PATH          -l  the same by hard links, for large trees that nobody changes
+#   -m  what every container of the image has mounted
 #   -x  path of the host below /usr or /etc that the image does not have
 # mkimage.sh --mask: makes the layer that hides Slurm from every image
 set -euo pipefail
@@ -48,15 +49,16 @@ name=$(tr -c 'A-Za-z0-9._+\n-' _ <<<"${image#docker://}")
 new=$(mktemp -d "$STATE/images/.image.XXXXXX")
 trap 'rm -rf "$new"' ERR
 mkdir "$new/rootfs"
-touch "$new"/{env,hide}
+touch "$new"/{env,hide,mounts}
 echo "$image" >"$new/name"
-while getopts e:w:f:l:x: option; do
+while getopts e:w:m:f:l:x: option; do
     case $option in
     e) echo "$OPTARG" >>"$new/env" ;;
     w)
         echo "$OPTARG" >"$new/workdir"
         mkdir -p "$new/rootfs$OPTARG"
         ;;
+    m) echo "$OPTARG" >>"$new/mounts" ;;
     f) add "$OPTARG" ;;
     # A hard link cannot cross file systems.
     l) add "$OPTARG" --link 2>/dev/null || add "$OPTARG" ;;

@@ -10,6 +10,16 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+/* The entries of `list`, which is taken apart, between `separators`. */
+static int mount_each(const char *root, char *list, const char *separators, const char *cwd)
+{
+	/* strtok in user_mount works on its own copy; keep our place with strtok_r */
+	for (char *save, *p = list ? strtok_r(list, separators, &save) : NULL; p; p = strtok_r(NULL, separators, &save))
+		if (user_mount(root, p, cwd))
+			return -1;
+	return 0;
+}
+
 int build(const char *box, const char *img, const char *cwd, const char *home, const char *script)
 {
 	static const char *const links[] = { "bin", "sbin", "lib", "lib32", "lib64", "libx32" };
@@ -76,13 +86,12 @@ int build(const char *box, const char *img, const char *cwd, const char *home, c
 	}
 	if (script && user_mount(root, fmt("%s:%s:ro", script, script), cwd))
 		return -1;
+	s = slurp(fmt("%s/mounts", img));	/* as an image's own /etc/fstab is for enroot */
+	if (mount_each(root, s, "\n", cwd))
+		return -1;
 	s = value[L_MOUNTS] ? fmt("%s", value[L_MOUNTS]) : NULL;
-	for (char *save, *p = s ? strtok_r(s, ",", &save) : NULL; p;) {
-		/* strtok in user_mount works on its own copy; keep our place with strtok_r */
-		if (user_mount(root, p, cwd))
-			return -1;
-		p = strtok_r(NULL, ",", &save);
-	}
+	if (mount_each(root, s, ",", cwd))
+		return -1;
 	if (!writable && (readonly(root) || readonly(fmt("%s/usr", root)) || readonly(fmt("%s/etc", root))))
 		return -1;
 	if (chdir(root) || syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) || chdir("/"))

@@ -1,6 +1,6 @@
 /*
  * There is no image format.  An image is a directory below images=DIR that mkimage.sh makes: name, rootfs/ (laid over
- * the host's own /usr and /etc), env, workdir and hide.
+ * the host's own /usr and /etc), env, workdir, mounts and hide.
  */
 #include "box.h"
 #include <ctype.h>
