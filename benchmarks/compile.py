@@ -93,9 +93,7 @@ class Goal:
 def commands(directory: Path) -> dict[str, list[str]]:
     """The commands by name; their configs and outputs go to `directory`."""
     script = shutil.which("gymsubmit", path=sysconfig.get_path("scripts")) or shutil.which("gymsubmit")
-    gymsubmit = (
-        [script] if script else [sys.executable, "-c", "import sys, gymsubmit.cli; sys.exit(gymsubmit.cli.main())"]
-    )
+    gymsubmit = [script] if script else [sys.executable, "-m", "gymsubmit"]
     found = {
         "import click": [sys.executable, "-c", "import click"],
         "import click, yaml, jinja2, pydantic": [sys.executable, "-c", "import click, yaml, jinja2, pydantic"],

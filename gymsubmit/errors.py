@@ -1,7 +1,8 @@
 """Errors a user can cause, and the form that their messages take: `where: what is wrong; what to do`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from gymsubmit.frozen import Frozen
 
 
 class GymSubmitError(Exception):
@@ -16,8 +17,7 @@ class UsageError(GymSubmitError):
     exit_status = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Frozen):
     """One thing wrong with a config.
 
     `where` is `FILE:LINE:COL` (lines and columns from 1) or the override or site that the value came from, `path`
@@ -40,7 +40,7 @@ class ConfigError(UsageError):
         super().__init__("\n".join(str(problem) for problem in problems))
 
 
-class NotInThisVersionError(UsageError):
+class NotInThisVersionError(ConfigError):
     """A valid config asks for something that this version cannot do yet."""
 
 

@@ -4,22 +4,20 @@ A JobPlan is one benchmark's job. Everything in it is frozen and made of words (
 lowering asks why: a step has its placement, its argv and its environment, and a template writes them down.
 """
 
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from gymsubmit.frozen import Frozen
 from gymsubmit.words import UserShell, Word
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Frozen):
     """An environment variable. `name` is a shell identifier."""
 
     name: str
     value: Word
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(Frozen):
     """A contiguous range of the allocation's nodes: `first_node` (from 0) and the `nodes` from there on.
 
     `variable` is the exported variable that lists its hosts.
@@ -31,8 +29,7 @@ class Pool:
     nodes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Frozen):
     """Where a step runs: one task on each of `node_count` nodes from `first_node` on.
 
     `hosts` is the word that names them, None in a job of one node. `het_group` is the component of a heterogeneous
@@ -46,24 +43,21 @@ class Placement:
     het_group: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Directive:
+class Directive(Frozen):
     """One `#SBATCH --name=value`; `value` None is the bare option."""
 
     name: str
     value: str | int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Component:
+class Component(Frozen):
     """One component of the allocation (a job that is not heterogeneous has exactly one)."""
 
     nodes: int
     directives: tuple[Directive, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(Frozen):
     """The container of a step. `image` and `mounts` are in the runtime's own spelling.
 
     `hook_env` are variables that hooks of the runtime read before the step's shell starts; `hook_names` are their
@@ -77,8 +71,7 @@ class Container:
     hook_names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(Frozen):
     """Shell text of the user's, run by a bash of its own. Exactly one is set.
 
     `text` is carried in the job script; `file`, for text too long for that, is staged in the job's directory.
@@ -88,16 +81,14 @@ class Script:
     file: PurePosixPath | None
 
 
-@dataclass(frozen=True, slots=True)
-class Devices:
+class Devices(Frozen):
     """`count` GPUs from number `first` on, of those that the job has on the step's node."""
 
     first: int
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Frozen):
     """How a step is started, whatever it runs.
 
     `key` is unique within the job and part of shell identifiers; `name` is the step's own (Slurm's --job-name, the
@@ -117,16 +108,14 @@ class Launch:
     srun_options: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ServerStep:
+class ServerStep(Frozen):
     """One process on each node of the placement, all with the same argv."""
 
     launch: Launch
     argv: tuple[Word, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DataParallelStep:
+class DataParallelStep(Frozen):
     """vLLM data parallel over nodes: `head` on the step's first node, `rank` on each other one.
 
     `launch.ports` are the head's; the others listen on none that is fixed.
@@ -137,23 +126,22 @@ class DataParallelStep:
     rank: tuple[Word, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RayInstanceStep:
+class RayInstanceStep(Frozen):
     """One vLLM instance over nodes: a Ray cluster over all of them, the server (`argv`) on the first.
 
-    `head` is the address of the Ray head, which listens on `ray_port`.
+    `head` is the address of the Ray head, which listens on `ray_port`; `ray_address` is both, as Ray takes them.
     """
 
     launch: Launch
     head: Word
     ray_port: int
+    ray_address: Word
     ray_head: tuple[Word, ...]
     ray_worker: tuple[Word, ...]
     argv: tuple[Word, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptStep:
+class ScriptStep(Frozen):
     """A service that is the user's own script."""
 
     launch: Launch
@@ -163,8 +151,7 @@ class ScriptStep:
 Step = ServerStep | DataParallelStep | RayInstanceStep | ScriptStep
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Frozen):
     """The HTTP health check of a step: `GET http://host:port/path` answered with 2xx by each of `hosts`.
 
     `step` is the step's name. `timeout_seconds` counts from the step's start.
@@ -178,16 +165,14 @@ class Probe:
     interval_seconds: int
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeValue:
+class RuntimeValue(Frozen):
     """A variable that is read where the batch script runs, and the config field that asks for it."""
 
     variable: str
     field: str
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSetup:
+class NodeSetup(Frozen):
     """What the job script finds out about its nodes before anything starts.
 
     `names`: whether the host list is needed; `het_groups`: the components it is put together from, none in a plain
@@ -205,8 +190,7 @@ class NodeSetup:
     exports: tuple[Variable, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GymInstall:
+class GymInstall(Frozen):
     """NeMo Gym from git: `ref` is a branch, a tag or a commit; `package` what is installed (`.` or with extras)."""
 
     repo: str
@@ -214,8 +198,7 @@ class GymInstall:
     package: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramDriver:
+class ProgramDriver(Frozen):
     """A benchmark that is a program, `gym eval run` mostly; `prepare` before it, and before that Gym installed."""
 
     launch: Launch
@@ -224,8 +207,7 @@ class ProgramDriver:
     argv: tuple[Word, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptDriver:
+class ScriptDriver(Frozen):
     """A benchmark that is the user's own shell script; before it, what comes before a program."""
 
     launch: Launch
@@ -237,8 +219,7 @@ class ScriptDriver:
 Driver = ProgramDriver | ScriptDriver
 
 
-@dataclass(frozen=True, slots=True)
-class StagedFile:
+class StagedFile(Frozen):
     """A file beside the job script; `path` is relative to the job's directory, `mode` the permission bits."""
 
     path: PurePosixPath
@@ -246,8 +227,7 @@ class StagedFile:
     mode: int
 
 
-@dataclass(frozen=True, slots=True)
-class JobPlan:
+class JobPlan(Frozen):
     """One benchmark's job.
 
     `launcher` names the templates that start a step: `pyxis`, `srun` or `local`. `directory` is absolute, on the

@@ -1,10 +1,11 @@
 """A plan as JSON: what `plan.json` holds. Public, for people and for programs that come after."""
 
-import dataclasses
 import json
 import re
+from functools import cache
 from pathlib import PurePosixPath
 
+from gymsubmit.frozen import Frozen
 from gymsubmit.plan import JobPlan
 
 _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
@@ -16,16 +17,26 @@ def plan_json(plan: JobPlan) -> str:
     Every object names its `kind` (`server_step`, `secret`, ...), so that a secret and a variable of one name cannot be
     taken for each other; text, numbers and paths stand for themselves, and a list among words is one word in parts.
     """
-    return json.dumps(_plain(plan), indent=2, ensure_ascii=False) + "\n"
+    return _text(plan, "\n") + "\n"
 
 
-def _plain(value: object) -> object:
-    if dataclasses.is_dataclass(value):
-        kind = _WORD_START.sub("_", type(value).__name__).lower()
-        fields = {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-        return {"kind": kind, **fields}
-    if isinstance(value, PurePosixPath):
-        return str(value)
+_QUOTED = json.JSONEncoder(ensure_ascii=False).encode
+_CONSTANTS = {"None": "null", "True": "true", "False": "false"}
+
+
+def _text(value: object, line: str) -> str:
+    """As json.dumps(indent=2) writes it; `line` is a line break and the indentation of the value."""
+    below = line + "  "
+    if isinstance(value, Frozen):
+        fields = [f'"{name}": {_text(getattr(value, name), below)}' for name in value.__match_args__]
+        return "{" + below + f",{below}".join([f'"kind": "{_kind(type(value).__name__)}"', *fields]) + line + "}"
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value
+        items = [_text(item, below) for item in value]
+        return "[" + below + f",{below}".join(items) + line + "]" if items else "[]"
+    text = str(value)
+    return _QUOTED(text) if isinstance(value, str | PurePosixPath) else _CONSTANTS.get(text, text)
+
+
+@cache
+def _kind(class_name: str) -> str:
+    return _WORD_START.sub("_", class_name).lower()

@@ -5,72 +5,70 @@ holds. A value that is known only on the cluster stays a typed value until a tem
 `Secret("A")` is never taken for the text "A". Only `gymsubmit.render.shell` turns a Word into shell text.
 """
 
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from gymsubmit.frozen import Frozen
 
-@dataclass(frozen=True, slots=True)
-class RuntimeEnv:
+
+class RuntimeEnv(Frozen):
     """What the variable `name` holds in the environment of the batch script."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Secret:
+class Secret(Frozen):
     """The value of the submitting machine's variable `name`; it travels in secrets.env alone."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class NodeHost:
+class NodeHost(Frozen):
     """Host name of the allocation's node `index` (from 0, in the allocation's order)."""
 
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class NodeAddress:
+class NodeAddress(Frozen):
     """The address that other nodes dial to reach node `index`; never a loopback one."""
 
     index: int
 
 
-@dataclass(frozen=True, slots=True)
-class NodeUrl:
+class NodeUrl(Frozen):
     """The start of a URL on node `index`: `http://ADDRESS:PORT`, an IPv6 address in brackets."""
 
     index: int
     port: int
 
 
-@dataclass(frozen=True, slots=True)
-class OwnAddress:
+class NodeEndpoint(Frozen):
+    """`ADDRESS:PORT` on node `index`, an IPv6 address in brackets."""
+
+    index: int
+    port: int
+
+
+class OwnAddress(Frozen):
     """The address that other nodes dial to reach the node this task runs on."""
 
 
-@dataclass(frozen=True, slots=True)
-class PoolHosts:
+class PoolHosts(Frozen):
     """The hosts of a node pool, comma-separated, as one word; `variable` is the exported variable that holds them."""
 
     variable: str
 
 
-@dataclass(frozen=True, slots=True)
-class AllHosts:
+class AllHosts(Frozen):
     """The hosts of the whole allocation, comma-separated, as one word."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankOffset:
+class RankOffset(Frozen):
     """`per_node` times this task's node number within its step (from 0)."""
 
     per_node: int
 
 
-@dataclass(frozen=True, slots=True)
-class UserShell:
+class UserShell(Frozen):
     """Shell text that the user wrote. Carried untouched; the only shell text a plan may hold."""
 
     text: str
@@ -85,6 +83,7 @@ Word = (
     | NodeHost
     | NodeAddress
     | NodeUrl
+    | NodeEndpoint
     | OwnAddress
     | PoolHosts
     | AllHosts

@@ -56,6 +56,13 @@ def write_local(path: Path, benchmarks: dict[str, str], *, env: dict[str, str] |
     return path
 
 
+def place(config: Path, text: str) -> str:
+    """Where in a config written as JSON a text stands that is there once, as messages say it."""
+    before, _ = config.read_text().split(json.dumps(text))
+    *above, line = before.split("\n")
+    return f"{config}:{len(above) + 1}:{len(line) + 1}"
+
+
 SLURM = """\
 services:
   policy:

@@ -51,8 +51,11 @@ def config(services: Mapping[str, Any] | None = None, **sections: Any) -> Submit
 
 
 def findings(services: Mapping[str, Any] | None = None, **sections: Any) -> list[tuple[str, str]]:
-    """Every finding as its dotted path and its message, `warning: ` in front of a warning's."""
-    return [(path_of(each), "warning: " * each.warning + each.message) for each in check(config(services, **sections))]
+    """Every finding as its dotted path and its message, with `warning: ` and the line in front where it has them."""
+    return [
+        (path_of(each), "warning: " * each.warning + (f"line {each.line}: " if each.line else "") + each.message)
+        for each in check(config(services, **sections))
+    ]
 
 
 def path_of(finding: Finding) -> str:

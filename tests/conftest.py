@@ -12,6 +12,20 @@ if os.environ.get("CI"):
     hypothesis.settings.load_profile("ci")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test, and no command that one runs, writes to the user's cache; templates are compiled once a session."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test's working directory, where it may write files by short names."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def gate(tmp_path: Path) -> Iterator[Callable[[str], Gate]]:
     """Makes gates by name."""

@@ -54,8 +54,8 @@ def test_the_plan_alone_decides_what_is_rendered() -> None:
 def test_files_hold_one_idea() -> None:
     long = [
         str(path.relative_to(ROOT))
-        for directory in ("gymsubmit", "templates", "tests")
+        for directory, most in (("gymsubmit", 300), ("templates", 300), ("tests", 400))
         for path in (ROOT / directory).rglob("*")
-        if path.suffix in {".py", ".j2"} and path.read_text().count("\n") > 400
+        if path.suffix in {".py", ".j2"} and path.read_text().count("\n") > most
     ]
     assert long == []

@@ -73,8 +73,10 @@ def splits(text: str) -> bool:
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.text("ab \n\t'\"\\-=x\u00e9", max_size=12).filter(splits), min_size=20, max_size=20))
+@given(st.lists(st.text("ab \n\t'\"\\-=x\u00e9", max_size=12), min_size=40, max_size=40))
 def test_bash_splits_alike(texts: list[str]) -> None:
+    # Left out here, since a strategy that throws most of its lists away fails Hypothesis' health check now and then.
+    texts = [text for text in texts if splits(text)]
     # In an array a line break is a blank for bash too.
     script = "".join(f'words=({text}\n); printf "%s\\0" "${{words[@]}}" "."\n' for text in texts)
     ran = subprocess.run([BASH, "--norc"], input=script.encode(), capture_output=True, check=True)

@@ -5,7 +5,10 @@
 from typing import Any
 
 import pytest
-from configs import findings, prefill_decode, ray, vllm
+from configs import findings, prefill_decode, ray, tree, vllm
+
+from gymsubmit.config.checks import check
+from gymsubmit.config.submit import SubmitConfig
 
 POLICY = {"policy_model": "p"}
 LAID_OUT = "instances are laid out by number_of_instances and the nodes: remove it"
@@ -68,6 +71,25 @@ def test_a_flag_is_named_once() -> None:
     assert findings({"p": vllm(extra_args="--port 1 --port=2 --headless")}, driver=POLICY) == [
         ("services.p.extra_args", f"--port is set by the compiler; {field('port')}"),
         ("services.p.extra_args", f"--headless is set by the compiler; {LAID_OUT}"),
+    ]
+
+
+def test_names_with_a_dot_are_written_as_overrides_write_them() -> None:
+    compute = {"node_pools": {"a.b": {}, "c": {"mem": 1}}, "extra_args": {"time": 1}}
+    service = vllm(
+        extra_args="--port 1", number_of_instances=2, env={"VLLM_HOST_IP": "lit:x"}, health_check={"port": 1}
+    )
+    config = tree({"qwen2.5": service, "x": vllm()}, compute=compute)
+    config["compute"] = {"c.1": config["compute"]["c"]}
+    said = [each.message for each in check(SubmitConfig.model_validate(config)) if not each.warning]
+    assert said == [
+        '--port is set by the compiler; set services["qwen2.5"].port instead',
+        "'time' is written by the compiler; set compute[\"c.1\"].walltime instead",
+        "node pools of one allocation must agree, but a.b has none, c has 1; write the same for all, or set "
+        'compute["c.1"].heterogeneous: true',
+        'is each node\'s own address, so that one value is wrong on all but one of the 2 nodes of services["qwen2.5"]; '
+        'remove it, and choose addresses with compute["c.1"].network_interface',
+        'port 8000 is used by services.x.port and by services["qwen2.5"].port on node pool a.b; change one of them',
     ]
 
 
@@ -190,6 +212,7 @@ LOG = "the log is logs/<name>-<job id>.log; remove it"
         (["job-name", "J"], "it is the service's name; remove it"),
         (["output", "o", "error", "e"], LOG),
         (["input", "i"], "a step reads nothing; remove it"),
+        (["jobid"], "the step belongs to the benchmark's job; remove it"),
         (["export", "container-env"], "set env instead"),
         (["cpu-bind"], "a step may use all CPUs of its nodes; remove it"),
         (["container-image", "container-mounts"], "set container and mounts instead"),

@@ -70,7 +70,7 @@ def test_text_that_bash_takes() -> None:
 
 
 def test_each_text_is_read_for_itself() -> None:
-    wrong = "line 1: unexpected EOF while looking for matching `\"'"
+    wrong = (1, "unexpected EOF while looking for matching `\"'")
     texts = ['x "', "y", '"', "x=$(a", "z", "x=$(a", "`", '"']
     assert [complaint is None for complaint in complaints(texts)] == [
         False,
@@ -110,7 +110,7 @@ def test_the_environment_of_the_caller_changes_nothing(monkeypatch: pytest.Monke
     monkeypatch.setenv("SHELLOPTS", "xtrace:verbose")
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     monkeypatch.setenv("BASH_FUNC_read_text%%", "() { :; }")
-    assert complaints(["a )"]) == ["line 1: syntax error near unexpected token `)'"]
+    assert complaints(["a )"]) == [(1, "syntax error near unexpected token `)'")]
     assert [path.name for path in tmp_path.iterdir()] == ["env"]
 
 

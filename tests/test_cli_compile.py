@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from command_line import Outcome, run, start, write_local, write_slurm
+from command_line import Outcome, place, run, start, write_local, write_slurm
 
 from gymsubmit.cli import compiled
 
@@ -70,8 +70,8 @@ def test_the_same_bytes_whatever_the_environment(tmp_path: Path) -> None:
         assert process.returncode == 0
     assert outputs[0][0] == outputs[1][0]
     assert [err for _, err in outputs] == [
-        f"warning: {config}: services.idle.env.TOKEN: the variable SECRET_TOKEN is not set on this machine; "
-        "export it before submitting\n",
+        f"warning: {place(config, 'host:SECRET_TOKEN')}: services.idle.env.TOKEN: the variable SECRET_TOKEN is not set "
+        "on this machine; export it before submitting\n",
         "",
     ]
     assert "s3cret" not in outputs[1][0]

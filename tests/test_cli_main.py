@@ -3,14 +3,14 @@ import logging
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-import click
 import pytest
 from command_line import PROGRAM, Outcome, run, start, write_local
 
 import gymsubmit
-from gymsubmit.cli import COMMANDS, schema
+from gymsubmit.cli import COMMANDS, logs, schema, submit
 
 HELP = """\
 Usage: gymsubmit [OPTIONS] COMMAND [ARGS]...
@@ -62,6 +62,7 @@ def test_help_imports_little_but_click(option: str) -> None:
         "gymsubmit.cli",
         "gymsubmit.cli.logs",
         "gymsubmit.errors",
+        "gymsubmit.frozen",
     }
     for heavy in (
         "logging",
@@ -152,7 +153,12 @@ def test_what_is_printed_is_utf_8_in_any_locale(environ: dict[str, str], tmp_pat
         assert "echo 中 é\n".encode() in raw.buffer.read()  # type: ignore[attr-defined]
 
 
-def warned(ctx: click.Context) -> None:
+def told(_: str) -> None:
+    logs.inform("detail")
+    logs.warn("careful, you")
+
+
+def logged(_: str) -> None:
     logger = logging.getLogger("gymsubmit.some.part")
     logger.debug("fine")
     logger.info("detail")
@@ -164,26 +170,58 @@ def warned(ctx: click.Context) -> None:
     [
         ([], "warning: careful, you\n"),
         (["-v"], "info: detail\nwarning: careful, you\n"),
-        (["-vv"], "debug: fine\ninfo: detail\nwarning: careful, you\n"),
+        (["-vv"], "info: detail\nwarning: careful, you\n"),
     ],
 )
 def test_verbosity_in_front_and_behind(
     args: list[str], err: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema, "show", warned)
+    monkeypatch.setattr(schema, "show", told)
     assert run(capsys, *args, "schema") == Outcome(0, "", err)
     assert run(capsys, "schema", *args) == Outcome(0, "", err)
 
 
-def test_json_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema, "show", warned)
-    for args in (["--log-format", "json", "schema", "-v"], ["-v", "schema", "--log-format", "json"]):
+@pytest.mark.parametrize(
+    ("args", "err"),
+    [
+        ([], "warning: careful, you\n"),
+        (["-v"], "info: detail\nwarning: careful, you\n"),
+        (["-vv"], "debug: fine\ninfo: detail\nwarning: careful, you\n"),
+    ],
+)
+def test_what_submitting_logs_is_told_too(
+    args: list[str],
+    err: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(submit, "show", logged)
+    config = write_local(tmp_path / "c.yaml", {"math": "true"})
+    assert run(capsys, *args, "submit", "-c", config, "--resolve-only") == Outcome(0, "", err)
+    assert run(capsys, "submit", "-c", config, "--resolve-only", *args) == Outcome(0, "", err)
+
+
+@pytest.mark.parametrize(("say", "logger"), [(told, "gymsubmit"), (logged, "gymsubmit.some.part")])
+def test_json_lines(
+    say: Callable[[str], None],
+    logger: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(submit, "show", say)
+    command = ["submit", "-c", str(write_local(tmp_path / "c.yaml", {"math": "true"})), "--resolve-only"]
+    for args in (["--log-format", "json", *command, "-v"], ["-v", *command, "--log-format", "json"]):
         lines = [json.loads(line) for line in run(capsys, *args).err.splitlines()]
         assert all(line.pop("time").endswith("Z") for line in lines)
         assert lines == [
-            {"level": "info", "logger": "gymsubmit.some.part", "message": "detail"},
-            {"level": "warning", "logger": "gymsubmit.some.part", "message": "careful, you"},
+            {"level": "info", "logger": logger, "message": "detail"},
+            {"level": "warning", "logger": logger, "message": "careful, you"},
         ]
+
+
+def test_errors_are_json_lines_too(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, KeyboardInterrupt())
     (line,) = run(capsys, "--log-format", "json", "schema").err.splitlines()
     assert json.loads(line)["message"] == "interrupted"

@@ -95,3 +95,28 @@ def test_the_schema_describes_every_field(capsys: pytest.CaptureFixture[str]) ->
     assert len(fields) > 100
     assert [f"{name}.{field}" for name, field, described in fields if not described.get("description")] == []
     assert schema["$defs"]["VllmService"]["properties"]["port"]["default"] == 8000
+    compute = schema["properties"]["compute"]
+    assert (compute["minProperties"], compute["maxProperties"]) == (1, 1)
+
+
+LATER = """\
+services:
+  cluster: {type: ray}
+compute:
+  here: {type: local}
+driver:
+  benchmarks: {math: {command: "exit 0"}}
+job: {output_path: /results}
+"""
+
+
+@pytest.mark.parametrize("command", ["plan", "compile", "submit"])
+def test_what_cannot_be_run_yet_has_its_place(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "c.yaml"
+    config.write_text(LATER)
+    assert run(capsys, command, "-c", config, "site=here") == Outcome(
+        2,
+        "",
+        f"{config}:2:19: services.cluster.type: `ray` is not in this version; use `vllm` or `command`\n"
+        "override 'site=here': site: sites are not in this version; leave the key out\n",
+    )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 import pytest
-from command_line import Outcome, run, write_local
+from command_line import Outcome, place, run, write_local
 from local_jobs import Gate, await_end, processes_with, run_dir_of, runner_of, state_of
 
 import gymsubmit
@@ -154,8 +154,8 @@ def test_host_variables_that_are_not_set(
     )
     why = "is not set on this machine; export it before submitting"
     problems = [
-        f"{config}: services.idle.env.A: the variable NOT_SET_1 {why}",
-        f"{config}: services.idle.env.C: the variable NOT_SET_2 {why}",
+        f"{place(config, 'host:NOT_SET_1')}: services.idle.env.A: the variable NOT_SET_1 {why}",
+        f"{place(config, 'host:NOT_SET_2')}: services.idle.env.C: the variable NOT_SET_2 {why}",
     ]
     assert run(capsys, "submit", "-c", config) == Outcome(2, "", "".join(f"{problem}\n" for problem in problems))
     assert not (tmp_path / "runs").exists()
@@ -163,6 +163,11 @@ def test_host_variables_that_are_not_set(
     for args in (["submit", "--dry-run"], ["submit", "--resolve-only"], ["compile"], ["plan"]):
         done = run(capsys, *args, "-c", config)
         assert (args, done.status, done.err) == (args, 0, warnings)
+    override = "driver.env.D=host:NOT_SET_3"
+    problems.append(f"override '{override}': driver.env.D: the variable NOT_SET_3 {why}")
+    assert run(capsys, "submit", "-c", config, "--only", "math", override) == Outcome(
+        2, "", "".join(f"{problem}\n" for problem in problems)
+    )
 
 
 def test_a_secret_is_in_one_file_and_in_the_process_that_asked(
@@ -214,7 +219,8 @@ def test_a_secret_that_is_no_text_is_not_repeated(
 ) -> None:
     monkeypatch.setenv("THE_TOKEN", "s3cret\udcff")
     config = write_local(tmp_path / "c.yaml", {"math": "exit 0"}, env={"TOKEN": "host:THE_TOKEN"})
-    message = "THE_TOKEN: the variable's value is not UTF-8 text; set it to the text itself\n"
+    field = f"{place(config, 'host:THE_TOKEN')}: services.idle.env.TOKEN"
+    message = f"{field}: the value of the variable THE_TOKEN is not UTF-8 text; set it to the text itself\n"
     assert run(capsys, "submit", "-c", config) == Outcome(2, "", message)
     assert not (tmp_path / "runs").exists()
 

@@ -1,3 +1,4 @@
+import gc
 import json
 import os
 import re
@@ -40,6 +41,15 @@ def test_wait_speaks_json_when_logs_do(tmp_path: Path, capsys: pytest.CaptureFix
     done = run(capsys, "submit", "-c", config, "--wait", "--log-format", "json")
     messages = [json.loads(line)["message"].split(" ")[:2] for line in done.err.splitlines()]
     assert (done.status, messages) == (0, [["good:", "RUNNING"], ["good:", "COMPLETED"]])
+
+
+def test_wait_collects_garbage_though_the_program_does_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gc.disable()
+    try:
+        assert run(capsys, "submit", "-c", write_local(tmp_path / "c.yaml", {"good": "exit 0"}), "--wait").status == 0
+        assert gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def test_ctrl_c_under_wait_leaves_the_job_running_and_says_how_to_find_it(

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from gymsubmit.config.overrides import apply, parse_override
-from gymsubmit.config.yaml_tree import Mapping, parse, plain
+from gymsubmit.config.tree import Mapping, plain
+from gymsubmit.config.yaml_tree import parse
 
 CONFIG = """
 _scratch: {x: 1}

@@ -13,8 +13,9 @@ import pytest
 from doc_pages import DOCS, README, ROOT, Block, blocks
 
 from gymsubmit.config.load import load_config
+from gymsubmit.config.tree import plain
 from gymsubmit.config.yaml_scalars import dump_yaml
-from gymsubmit.config.yaml_tree import parse, plain
+from gymsubmit.config.yaml_tree import parse
 from gymsubmit.lower import Run, lower
 from gymsubmit.render import render
 
@@ -96,10 +97,6 @@ def printed(shown: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, shown.split("..."))), re.DOTALL)
 
 
-# What a shell may say that was waiting for a health check when its job ended.
-WHEN_ENDED = "Terminated\n"
-
-
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
 def test_commands_print_what_is_shown(page: Path, tmp_path: Path) -> None:
     # The pages' ports may be taken here, and what they write belongs below tmp_path.
@@ -141,7 +138,7 @@ def test_commands_print_what_is_shown(page: Path, tmp_path: Path) -> None:
                 encoding="utf-8",
                 check=False,
             )
-            output = done.stdout.replace(WHEN_ENDED, "")
+            output = done.stdout
         elif block.language == "text" and output is not None:
             assert printed(text).fullmatch(output), f"line {block.line} is not what is printed:\n{output}"
             output = None

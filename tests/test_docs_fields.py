@@ -1,12 +1,12 @@
 """The tables of fields in docs/ are those of the models, and each model has one."""
 
 from collections import Counter
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from configs import tree, vllm
 from doc_pages import load_fields
+from pydantic import TypeAdapter
 
 from gymsubmit.cli.executors import executor_for
 from gymsubmit.config.submit import SubmitConfig
@@ -46,6 +46,15 @@ def test_every_field_is_described_in_a_sentence() -> None:
     assert bare == []
 
 
+def test_every_required_field_has_an_example_that_is_right() -> None:
+    """The schema shows it, and it stands in for a refused value, so that the rest of a config can be checked."""
+    for name, model in FIELDS.models().items():
+        for field, info in model.model_fields.items():
+            if info.is_required() and field != "type":
+                adapter = TypeAdapter(Annotated[info.annotation, info])
+                assert [adapter.validate_python(example) for example in info.examples or ()], f"{name}.{field}"
+
+
 def test_fields_of_no_job_are_known() -> None:
     assert set(UNUSED) == FIELDS.NOT_IN_THIS_VERSION
 
@@ -55,4 +64,4 @@ def test_fields_of_no_job_are_refused(field: tuple[str, str]) -> None:
     config = SubmitConfig.model_validate(UNUSED[field])
     with pytest.raises(NotInThisVersionError):
         lower(config, Run.of(config))
-        executor_for(config, Path("submit.yaml"))
+        executor_for(config)

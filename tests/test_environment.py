@@ -1,7 +1,6 @@
 """What a template may contain, what comes out of it, and what is said when something is wrong."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -9,13 +8,13 @@ from jinja2 import DictLoader
 from markupsafe import Markup
 
 from gymsubmit.errors import TemplateError
+from gymsubmit.frozen import Frozen
 from gymsubmit.render.contracts import Contract, contract, used
 from gymsubmit.render.environment import BashEnvironment, make_environment, render_template
 from gymsubmit.words import RuntimeEnv, Secret, UserShell
 
 
-@dataclass(frozen=True)
-class Thing:
+class Thing(Frozen):
     name: str
     words: tuple[object, ...] = ()
     nothing: None = None

@@ -3,14 +3,16 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from command_line import run
-from local_jobs import run_dir_of
+from local_jobs import Gate, await_end, run_dir_of, runner_of, state_of
 
 pytestmark = pytest.mark.usefixtures("submissions")
 
@@ -131,6 +133,63 @@ def test_a_ref_that_is_none(tmp_path: Path, repo: Path, capsys: pytest.CaptureFi
     assert done.status == 1
     assert driver_log(tmp_path) == ["fatal: couldn't find remote ref nope"]
     assert "fatal: couldn't find remote ref nope" in done.err
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "overlap"),
+    [
+        ("exit 7", 7, False),
+        ("exec bash -c 'exit 7'", 7, True),
+        ("kill -KILL $$", 137, False),
+        # To its process group, as a job ends its driver.
+        ("kill -TERM 0; sleep 1000", 143, True),
+        ("trap 'echo end > end; exit 5' TERM; kill -TERM 0; while :; do sleep 0.1; done", 5, False),
+    ],
+)
+def test_nothing_is_left_of_the_checkout(
+    tmp_path: Path, repo: Path, capsys: pytest.CaptureFixture[str], command: str, status: int, overlap: bool
+) -> None:
+    benchmark = {"command": f'pwd > "$NEMO_GYM_BENCH_DIR/artifacts/checkout"; {command}'}
+    config = write(tmp_path / "c.yaml", repo, "v1", benchmarks={"math": benchmark}, overlap_startup=overlap)
+    run(capsys, "submit", "-c", config, "--wait")
+    job_dir = run_dir_of(tmp_path) / "math"
+    assert state_of(job_dir)["exit_code"] == status
+    checkout = Path((job_dir / "artifacts" / "checkout").read_text().strip())
+    assert (checkout.name, checkout.parent.parent) == ("gym", Path("/tmp"))
+    assert not checkout.parent.exists()
+
+
+def test_nothing_is_left_of_an_installation_that_is_cut_off(
+    tmp_path: Path,
+    repo: Path,
+    gate: Callable[[str], Gate],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The job is cancelled while git runs, which is not done with its files yet."""
+    up, never = gate("up"), gate("never")
+    git = tmp_path / "bin" / "git"
+    git.parent.mkdir()
+    git.write_text(
+        f"""#!/bin/bash
+        [[ $1 == clone ]] || exec {shutil.which("git")} "$@"
+        mkdir "${{@: -1}}"
+        echo "${{@: -1}}" > {tmp_path}/checkout
+        trap 'sleep 0.3; mkdir -p "${{@: -1}}"; exit 143' TERM
+        {up.opens}
+        {never.awaits}
+        """
+    )
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{git.parent}{os.pathsep}{os.environ['PATH']}")
+    assert run(capsys, "submit", "-c", write(tmp_path / "c.yaml", repo, "v1")).status == 0
+    run_dir = run_dir_of(tmp_path)
+    up.wait()
+    runner = runner_of(run_dir)
+    os.kill(runner, signal.SIGTERM)
+    await_end(runner)
+    assert state_of(run_dir / "math")["state"] == "CANCELLED"
+    assert not Path((tmp_path / "checkout").read_text().strip()).parent.exists()
 
 
 def test_without_uv_one_is_installed_first(

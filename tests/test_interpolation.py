@@ -12,8 +12,9 @@ from omegaconf import OmegaConf
 
 from gymsubmit.config.interpolation import interpolate
 from gymsubmit.config.placeholders import escape, split
+from gymsubmit.config.tree import Mapping, plain
 from gymsubmit.config.yaml_scalars import dump_yaml
-from gymsubmit.config.yaml_tree import Mapping, parse, plain
+from gymsubmit.config.yaml_tree import parse
 
 
 @pytest.fixture(autouse=True)
@@ -135,7 +136,8 @@ def test_shell_text_keeps_what_is_the_shells(path: tuple[str, ...], text: str, v
 def test_only_the_fields_themselves_hold_shell_text() -> None:
     """A key of `run` that is called `command` is no field."""
     found = messages("${HOME}", "driver", "benchmarks", "b", "run", "command")
-    assert found == [unresolved("${HOME}", "there is no `HOME` in the config")]
+    remedy = "write `${oc.env:HOME}` for the submitting machine's variable"
+    assert found == [unresolved("${HOME}", "there is no `HOME` in the config", remedy)]
 
 
 def test_shell_text_in_a_scratch_value_that_services_merge() -> None:
@@ -169,7 +171,25 @@ def unclosed(text: str) -> str:
     ("text", "message"),
     [
         ("${_a.zz.y}", unresolved("${_a.zz.y}", "there is no `_a.zz` in the config")),
-        ("a ${NOPE} b", unresolved("${NOPE}", "there is no `NOPE` in the config")),
+        (
+            "a ${NOPE} b",
+            unresolved(
+                "${NOPE}",
+                "there is no `NOPE` in the config",
+                "write `${oc.env:NOPE}` for the submitting machine's variable",
+            ),
+        ),
+        (
+            "${WANDB_API_KEY}",
+            unresolved(
+                "${WANDB_API_KEY}",
+                "there is no `WANDB_API_KEY` in the config",
+                "put `WANDB_API_KEY: host:WANDB_API_KEY` under `env` for the submitting machine's variable",
+            ),
+        ),
+        ("${jobs.n}", unresolved("${jobs.n}", "there is no `jobs` in the config", "write `${job.n}`")),
+        ("${oc.create:{1: a}}", unresolved("${oc.create:{1: a}}", "it gives a dict, which no config holds")),
+        ("${oc.env:BYTES}", unresolved("${oc.env:BYTES}", "it holds bytes that are not UTF-8")),
         ("${_a.l.2}", unresolved("${_a.l.2}", "there is no `_a.l.2` in the config")),
         ("${_a.b.c}", unresolved("${_a.b.c}", "there is no `_a.b.c` in the config")),
         ("${.b}", unresolved("${.b}", "it is relative", "write the whole path from the top")),
@@ -196,7 +216,8 @@ def unclosed(text: str) -> str:
         ),
     ],
 )
-def test_what_does_not_resolve(text: str, message: str) -> None:
+def test_what_does_not_resolve(monkeypatch: pytest.MonkeyPatch, text: str, message: str) -> None:
+    monkeypatch.setenv("BYTES", "\udcff")
     assert messages(text) == [message]
 
 

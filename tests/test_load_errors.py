@@ -11,10 +11,7 @@ from hypothesis import strategies as st
 from gymsubmit.config.load import load_config
 from gymsubmit.errors import ConfigError
 
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
 
 
 def test_the_valid_config_is_valid() -> None:
@@ -151,12 +148,74 @@ def test_a_mistake_in_an_aliased_value_is_reported_once_where_it_is_written() ->
     text = "_common: &common\n  prot: 1\n" + with_(("    port: 8000\n", "    <<: *common\n")).replace(
         "compute:\n", JUDGE.replace("port: 8000", "<<: *common")
     )
-    assert problems(text) == ["2:3: services.policy.prot: unknown field `prot`; did you mean `port`?"]
+    assert problems(text.replace("gpus_per_node: 1", "gpus_per_node: 2")) == [
+        "2:3: services.policy.prot: unknown field `prot`; did you mean `port`?"
+    ]
 
 
 def test_a_missing_field_of_what_an_override_began() -> None:
-    assert problems(VALID, "services.judge.type=vllm") == [
-        "override 'services.judge.type=vllm': services.judge.model: is missing; add it"
+    assert problems(VALID, "services.judge.type=command", "services.judge.container=a/b") == [
+        "override 'services.judge.type=command': services.judge.command: is missing; add it"
+    ]
+
+
+SECOND = """\
+  judge:
+    type: command
+    command: [serve]
+    container: a/b
+    node_pool: cpu
+  grader:
+    type: vllm
+    model: a/b
+    container: a/b
+    port: 8000
+    extra_args: --port 1
+compute:
+"""
+ACROSS = {
+    "pool": "services.judge.node_pool: there is no node pool 'cpu'; did you mean 'gpu'?",
+    "port": "services.grader.port: port 8000 is used by services.grader.port and by services.policy.port on node pool "
+    "gpu; change one of them",
+    "flag": "services.grader.extra_args: --port is set by the compiler; set services.grader.port instead",
+}
+BENCHMARKS = "  benchmarks:\n    aime:\n      run:\n        limit: 10\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path", "hidden"),
+    [
+        ("/results", "results", "job.output_path", ""),
+        ("job:\n  output_path: /results\n", "", "job", ""),
+        (BENCHMARKS, "", "driver.benchmarks", ""),
+        ("driver:\n  policy_model: policy\n" + BENCHMARKS, "driver: []\n", "driver", "port"),
+        ("    model: org/model\n", "", "services.policy.model", ""),
+        ("org/model", "${nope}", "services.policy.model", ""),
+        ("12:00:00", "soon", "compute.cluster.walltime", ""),
+        ("    port: 8000\n    env", "    port: http\n    env", "services.policy.port", "port"),
+        ("    port: 8000\n    env", "    port: 8000\n    prt: 1\n    env", "services.policy.prt", ""),
+        ("    port: 8000\n    env", "    prt: 1\n    env", "services.policy.prt", "port"),
+        ("    extra_args: --port 1", '    extra_args: "\'"', "services.grader.extra_args", "flag"),
+        ("type: slurm", "type: slrum", "compute.cluster.type", "pool port"),
+        ("        nodes: 1\n", "        nodes: 0\n", "compute.cluster.node_pools.gpu.nodes", "port"),
+        ("      gpu:\n", "      g u:\n", 'compute.cluster.node_pools["g u"]', "pool port"),
+    ],
+)
+def test_a_refused_value_hides_what_depends_on_it_alone(old: str, new: str, path: str, hidden: str) -> None:
+    text = with_(("compute:\n", SECOND), ("gpus_per_node: 1", "gpus_per_node: 2"))
+    assert text.count(old) == 1
+    found = [problem.partition(": ")[2] for problem in problems(text.replace(old, new))]
+    beside = [problem for problem in found if problem in ACROSS.values()]
+    assert beside == [message for name, message in ACROSS.items() if name not in hidden]
+    assert [problem.partition(": ")[0] for problem in found if problem not in beside] == [path]
+
+
+def test_two_compute_entries() -> None:
+    second = "  other:\n    type: slrum\n  here:\n    type: local\ndriver:\n"
+    assert problems(with_(("driver:\n", second), ("port: 8000", "placement: here"))) == [
+        "19:3: compute.other: is one compute entry too many, beside 'cluster'; keep the one that the jobs run on",
+        "20:11: compute.other.type: there is no type `slrum`; did you mean `slurm`? There are `slurm`, `local`",
+        "21:3: compute.here: is one compute entry too many, beside 'cluster'; keep the one that the jobs run on",
     ]
 
 

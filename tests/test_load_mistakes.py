@@ -1,66 +1,14 @@
 """Single mistakes that people really make: one message each, with its place, and nothing else."""
 
-from pathlib import Path
-
 import pytest
-from broken_configs import problems, with_
+from broken_configs import VALID, problems, with_
 
-
-@pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("    port: 8000", "\tport: 8000", "6:1: a tab cannot indent; use spaces"),
-        ("    port: 8000", "    port 8000", "6:5: no `:` after `port 8000`; write `key: value`"),
-        ("    port: 8000", "    port:8000", "6:5: no blank after the `:`; write `port: 8000`"),
-        ("  policy:\n", "  policy\n", "2:3: no `:` after `policy`; write `key: value`"),
-        (
-            "    port: 8000",
-            "     port: 8000",
-            "6:6: indented deeper than the line above, which has its value already; indent both alike",
-        ),
-        (
-            "    port: 8000",
-            "   port: 8000",
-            "6:4: the indentation fits no line above; indent it like the lines that it belongs with",
-        ),
-        ("org/model", "'org/model", "4:12: the quote that opens here is never closed; close it"),
-        (
-            "org/model",
-            '"org\\model"',
-            "4:16: `\\m` means nothing between double quotes; write `\\\\m`, or use single quotes",
-        ),
-        ("org/model", "@org/model", "4:12: text cannot begin with '@'; put it in quotes"),
-        ("org/model", "%model", "4:12: text cannot begin with '%'; put it in quotes"),
-        (
-            "org/model",
-            "*model",
-            "4:12: services.policy.model: `*model` names no anchor above it; write `&model` before the value "
-            "that is meant, or put text that begins with `*` in quotes",
-        ),
-        (
-            "org/model",
-            "!model",
-            "4:12: services.policy.model: the tag `!model` means nothing here; remove it, or put text that "
-            "begins with `!` in quotes",
-        ),
-        ("org/model", "model: org", "4:17: a second `: ` on the line; put quotes around a value that holds one"),
-        ("org/model", "'org'/model", "4:17: text after the end of a value; put the whole value in one pair of quotes"),
-        (
-            "org/model",
-            "{{ model }}",
-            "4:13: services.policy.model: a mapping cannot be a key; put text with brackets in quotes",
-        ),
-        ("org/model", "[org", "4:12: the `[` that opens here is never closed; close it with `]`"),
-        (
-            "org/model",
-            "- org",
-            "4:12: a list cannot begin on the line of its key; put each `- item` on a line of its own below",
-        ),
         (
             "org/model",
             "${model}",
@@ -77,7 +25,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         (
             "org/model",
             "",
-            "4:11: services.policy.model: is empty where text belongs; give it a value, or leave the field out",
+            "4:11: services.policy.model: is empty where text belongs; give it a value",
         ),
         (
             "org/model",
@@ -156,7 +104,8 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         (
             "port: 8000",
             "favourite_colour: red",
-            "6:5: services.policy.favourite_colour: unknown field `favourite_colour`; the fields here are "
+            "6:5: services.policy.favourite_colour: unknown field `favourite_colour`; an option that is no field goes "
+            "into `extra_args`, the fields here are "
             "`container`, `data_parallel_rpc_port`, `env`, `extra_args`, `health_check`, `model`, `mounts`, "
             "`node_pool`, `number_of_instances`, `pipeline_parallel_size`, `placement`, `port`, `pre_command`, "
             "`ray_port`, `served_model_name`, `srun_args`, `tensor_parallel_size`, `trust_remote_code`, `type`, "
@@ -175,8 +124,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         (
             "port: 8000",
             "pre_command: echo 'x",
-            "6:18: services.policy.pre_command: line 1: unexpected EOF while looking for matching `''; correct "
-            "the shell text",
+            "6:18: services.policy.pre_command: unexpected EOF while looking for matching `''; correct the shell text",
         ),
         (
             "port: 8000",
@@ -289,3 +237,91 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_one_mistake(old: str, new: str, message: str) -> None:
     assert problems(with_((old, new))) == [message]
+
+
+POLICY = VALID[: VALID.index("compute:")].removeprefix("services:\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            POLICY,
+            POLICY.replace("  policy:\n", "").replace("\n  ", "\n")[2:],
+            "1:1: services: holds the field `type` where a name belongs; put one between, as in `services.policy.type`",
+        ),
+        (
+            "  cluster:\n    type: slurm\n    walltime: 12:00:00\n    node_pools:\n      gpu:\n        nodes: 1\n",
+            "  type: slurm\n  node_pools:\n      gpu:\n        nodes: 1\n",
+            "11:1: compute: holds the field `type` where a name belongs; put one between, as in `compute.cluster.type`",
+        ),
+        (
+            "      gpu:\n        nodes: 1\n        gpus_per_node: 1\n",
+            "      nodes: 1\n      gpus_per_node: 1\n",
+            "15:5: compute.cluster.node_pools: holds the field `nodes` where a name belongs; put one between, as in "
+            "`compute.cluster.node_pools.gpu.nodes`",
+        ),
+        (
+            "gpus_per_node: 1",
+            "gpus: 1",
+            "18:9: compute.cluster.node_pools.gpu.gpus: unknown field `gpus`; did you mean `gpus_per_node`?",
+        ),
+        (
+            "      run:\n        limit: 10\n",
+            "      resumable: yes\n",
+            "23:18: driver.benchmarks.aime.resumable: is text where true, false or a mapping belongs; write true",
+        ),
+        (
+            "      run:\n        limit: 10\n",
+            "      resumable: [1]\n",
+            "23:7: driver.benchmarks.aime.resumable: is a list where true, false or a mapping belongs; write its "
+            "entries as `name: value`, without dashes",
+        ),
+        (
+            "port: 8000",
+            "trust_remote_code: maybe",
+            "6:24: services.policy.trust_remote_code: is text where true or false belongs; write true or false",
+        ),
+        (
+            "compute:\n",
+            "  r: {type: ray, container: a/b, node_pools: [gpu], resources: {gpu: {x: .inf}}}\ncompute:\n",
+            "11:74: services.r.resources.gpu.x: is inf; use a finite number",
+        ),
+        ("org/model", '""', "4:12: services.policy.model: is empty; give it a value"),
+        (
+            "port: 8000",
+            'served_model_name: ""',
+            "6:24: services.policy.served_model_name: is empty; give it a value, or leave the field out",
+        ),
+        (
+            "host:HF_TOKEN",
+            "${HF_TOKEN}",
+            "8:17: services.policy.env.HF_TOKEN: `${HF_TOKEN}` does not resolve: there is no `HF_TOKEN` in the config; "
+            "put `HF_TOKEN: host:HF_TOKEN` under `env` for the submitting machine's variable, or write "
+            "`\\${HF_TOKEN}` for the text itself",
+        ),
+        (
+            "/results",
+            "${SCRATCH}/results",
+            "26:16: job.output_path: `${SCRATCH}` does not resolve: there is no `SCRATCH` in the config; write "
+            "`${oc.env:SCRATCH}` for the submitting machine's variable, or write `\\${SCRATCH}` for the text itself",
+        ),
+        (
+            "org/model",
+            "${services.polcy.port}",
+            "4:12: services.policy.model: `${services.polcy.port}` does not resolve: there is no `services.polcy` in "
+            "the config; write `${services.policy.port}`, or write `\\${services.polcy.port}` for the text itself",
+        ),
+    ],
+)
+def test_one_mistake_that_many_make(old: str, new: str, message: str) -> None:
+    assert problems(with_((old, new))) == [message]
+
+
+def test_all_sections_that_are_missing() -> None:
+    assert problems('{"services": {"policy": {"type": "vllm", "container": "a/b"}}}') == [
+        "1:1: compute: is missing; add it",
+        "1:1: driver: is missing; add it",
+        "1:1: job: is missing; add it",
+        "1:15: services.policy.model: is missing; add it",
+    ]

@@ -123,7 +123,7 @@ def test_a_job_has_a_session_and_default_signals_of_its_own(submit: Submit, tmp_
     try:
         script = """
             [[ $(readlink /proc/$$/fd/0) == /dev/null ]] && echo no stdin
-            ls /proc/$$/fd | grep -c .
+            open=(/proc/$$/fd/*); echo "${#open[@]}"
             read -r _ _ _ _ group session _ < /proc/$$/stat; [[ $session == $$ && $group == $$ ]] && echo own session
             bash -c 'grep -E "Sig(Blk|Ign)" /proc/$$/status'
         """
@@ -135,8 +135,8 @@ def test_a_job_has_a_session_and_default_signals_of_its_own(submit: Submit, tmp_
             signal.signal(number, handler)
     log = tmp_path / "run" / "a" / "logs" / f"job-{receipt.metadata['runner_pid']}_1.log"
     nothing = "0" * 16
-    # stdin, stdout, stderr, and bash's own 255 for the script
-    assert log.read_text() == f"no stdin\n4\nown session\nSigBlk:\t{nothing}\nSigIgn:\t{nothing}\n"
+    # stdin, stdout, stderr, bash's own 255 for the script, and the directory that it lists
+    assert log.read_text() == f"no stdin\n5\nown session\nSigBlk:\t{nothing}\nSigIgn:\t{nothing}\n"
 
 
 SUBMITTER = """
@@ -214,6 +214,28 @@ def test_term_to_the_runner_cancels_what_runs_and_what_waits(
         ("c", "CANCELLED", None, "cancelled before it started"),
     ]
     assert (tmp_path / "flushed").read_text() == "flushed\n"
+
+
+def test_a_second_term_to_the_runner_kills_what_is_left(
+    submit: Submit, gate: Callable[[str], Gate], tmp_path: Path
+) -> None:
+    up, asked, never = gate("up"), gate("asked"), gate("never")
+    # As a job script does it: a step with a process group of its own; both hear TERM, and go on.
+    stubborn = f"trap '{asked.opens}' TERM; {up.opens}; while :; do {never.awaits}; done"
+    (tmp_path / "step").write_text(f"echo $$ > {tmp_path}/pid; {stubborn}")
+    script = f"set -m; bash {tmp_path}/step & set +m; trap '{asked.opens}; kill %1' TERM; while :; do wait; done"
+    executor, staged, receipt = submit({"a": script, "b": "exit 0"})
+    up.wait()
+    runner = receipt.metadata["runner_pid"]
+    os.kill(runner, signal.SIGTERM)
+    asked.wait()
+    asked.wait()
+    os.kill(runner, signal.SIGTERM)
+    assert states(executor, staged) == [
+        ("a", "CANCELLED", 137, "killed by SIGKILL"),
+        ("b", "CANCELLED", None, "cancelled before it started"),
+    ]
+    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
 
 
 def test_when_the_runner_is_killed_its_job_goes_on_and_is_known(

@@ -58,9 +58,9 @@ def test_secrets_of_all_steps_are_listed_once_in_the_order_of_the_steps() -> Non
     driver = {"env": {"B": "host:B_KEY", "T": "host:HF_TOKEN"}}
     assert plan(services, driver=driver).secrets == ("HF_TOKEN", "A_KEY", "B_KEY")
     assert secrets(config(services, driver=driver)) == {
-        "HF_TOKEN": ["services.p.env.T", "services.c.env.T2", "driver.env.T"],
-        "A_KEY": ["services.p.env.K"],
-        "B_KEY": ["driver.env.B"],
+        "HF_TOKEN": [("services", "p", "env", "T"), ("services", "c", "env", "T2"), ("driver", "env", "T")],
+        "A_KEY": [("services", "p", "env", "K")],
+        "B_KEY": [("driver", "env", "B")],
     }
 
 
@@ -72,18 +72,18 @@ def test_secrets_of_tiers_are_secrets_too() -> None:
     )
     services = {"x": service, "r": ray(env={"T": "host:RAY_KEY"})}
     assert secrets(config(services, compute={"node_pools": pools(a=1, b=1)})) == {
-        "ROUTER_KEY": ["services.x.env.T", "services.x.decode.env.U"],
-        "PREFILL_KEY": ["services.x.prefill.env.T"],
-        "DECODE_KEY": ["services.x.decode.env.T"],
-        "RAY_KEY": ["services.r.env.T"],
+        "ROUTER_KEY": [("services", "x", "env", "T"), ("services", "x", "decode", "env", "U")],
+        "PREFILL_KEY": [("services", "x", "prefill", "env", "T")],
+        "DECODE_KEY": [("services", "x", "decode", "env", "T")],
+        "RAY_KEY": [("services", "r", "env", "T")],
     }
 
 
 def test_each_field_that_wants_a_variable_of_the_job_is_named() -> None:
-    services = {"p": vllm(env={"A": "runtime:USER", "B": "lit:runtime:X"}), "c": command(env={"C": "runtime:USER"})}
+    services = {"p": vllm(env={"A": "runtime:USER", "B": "lit:runtime:X"}), "c.1": command(env={"C": "runtime:USER"})}
     assert plan(services, driver={"env": {"D": "runtime:HOME"}}).runtime_values == (
         RuntimeValue("USER", "services.p.env.A"),
-        RuntimeValue("USER", "services.c.env.C"),
+        RuntimeValue("USER", 'services["c.1"].env.C'),
         RuntimeValue("HOME", "driver.env.D"),
     )
 

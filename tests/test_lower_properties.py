@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from configs import command, config, vllm
@@ -13,11 +13,13 @@ from gymsubmit.config.checks import check
 from gymsubmit.config.services import CommandService, VllmService
 from gymsubmit.config.submit import SubmitConfig
 from gymsubmit.errors import NotInThisVersionError
+from gymsubmit.frozen import Frozen
 from gymsubmit.lower import Run, lower
 from gymsubmit.plan import DataParallelStep, JobPlan, Launch, Placement, RayInstanceStep, Step
 from gymsubmit.words import (
     AllHosts,
     NodeAddress,
+    NodeEndpoint,
     NodeHost,
     NodeUrl,
     OwnAddress,
@@ -127,9 +129,9 @@ def nodes_of(placement: Placement) -> range:
 def parts(value: object) -> Iterator[object]:
     """Everything that a plan is made of."""
     yield value
-    if is_dataclass(value):
-        for field in fields(value):
-            yield from parts(getattr(value, field.name))
+    if isinstance(value, Frozen):
+        for field in value.__match_args__:
+            yield from parts(getattr(value, field))
     elif isinstance(value, tuple):
         for each in value:
             yield from parts(each)
@@ -253,7 +255,7 @@ def test_what_a_step_names_is_found_out_before_it_starts(job: Job) -> None:
     setup = job.plan.nodes
     for part in parts(job.plan):
         match part:
-            case NodeAddress(index) | NodeUrl(index, _):
+            case NodeAddress(index) | NodeUrl(index, _) | NodeEndpoint(index, _):
                 assert index in setup.addresses
             case NodeHost():
                 assert setup.names

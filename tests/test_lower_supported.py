@@ -10,7 +10,7 @@ from gymsubmit.errors import NotInThisVersionError
 from gymsubmit.lower import Run, lower
 
 LARGER = (
-    "services.s: 2 instances of 8 GPUs each, more than a node's 4, are not in this version; "
+    "services.s.number_of_instances: 2 instances of 8 GPUs each, more than a node's 4, are not in this version; "
     "use one instance over several nodes, or instances that fit one node"
 )
 

@@ -7,7 +7,7 @@ from configs import pools, vllm
 from plans import on, service_launch, steps
 
 from gymsubmit.plan import DataParallelStep, Placement, RayInstanceStep, ServerStep
-from gymsubmit.words import AllHosts, NodeAddress, OwnAddress, PoolHosts, RankOffset, Word
+from gymsubmit.words import AllHosts, NodeAddress, NodeEndpoint, OwnAddress, PoolHosts, RankOffset, Word
 
 SERVE = ("vllm", "serve", "org/model", "--port", 8000, "--tensor-parallel-size", 1)
 FOUR = {"node_pools": pools(gpu=4)}
@@ -74,8 +74,9 @@ def test_one_instance_over_nodes_is_served_from_the_head_of_a_ray_cluster() -> N
         service_launch("p", placement=EVERYWHERE, ports=(8000, 6400, 6401)),
         head=NodeAddress(0),
         ray_port=6400,
+        ray_address=NodeEndpoint(0, 6400),
         ray_head=("ray", "start", "--head", "--port", 6400, "--ray-client-server-port", 6401, *quiet, *node),
-        ray_worker=("ray", "start", "--address", (NodeAddress(0), ":6400"), *node),
+        ray_worker=("ray", "start", "--address", NodeEndpoint(0, 6400), *node),
         argv=(*SERVE[:-1], 8, "--pipeline-parallel-size", 4, "--distributed-executor-backend", "ray"),
     )
 
@@ -85,10 +86,11 @@ def test_the_ray_head_of_a_pinned_service_is_the_first_node_of_its_pool() -> Non
     step = steps({"p": service}, compute={"node_pools": pools(a=1, b=2)})["p"]
     assert isinstance(step, RayInstanceStep)
     assert step.launch.placement == Placement(1, 2, 2, PoolHosts("GYM_POOL_B_NODES"), None)
-    assert (step.head, step.ray_port, step.ray_worker[:4]) == (
+    assert (step.head, step.ray_port, step.ray_address, step.ray_worker[:4]) == (
         NodeAddress(1),
         6379,
-        ("ray", "start", "--address", (NodeAddress(1), ":6379")),
+        NodeEndpoint(1, 6379),
+        ("ray", "start", "--address", NodeEndpoint(1, 6379)),
     )
 
 

@@ -170,7 +170,7 @@ def test_odd_names_are_composed(key: object) -> None:
 
 @pytest.mark.parametrize("key", UNSAYABLE_DICT_KEYS, ids=repr)
 def test_names_that_hydra_cannot_say_are_refused(key: object) -> None:
-    with pytest.raises(UsageError, match=r"^a\.b: Hydra cannot express the key .*; use "):
+    with pytest.raises(UsageError, match=r"(?s)^a\.b\[1\].*: Hydra cannot express the key .*; use "):
         flatten({"a": {"b": [{"ok": 1}, {key: 1}]}})
 
 
@@ -195,7 +195,7 @@ def test_refused_names_have_no_spelling(key: object) -> None:
 )  # fmt: skip
 def test_keys_that_are_no_path_are_refused(key: str) -> None:
     for value in (1, {}, [], {"b c": 1}):
-        with pytest.raises(UsageError, match="Hydra cannot express this key; use "):
+        with pytest.raises(UsageError, match=r"Hydra cannot express the key .*; use "):
             flatten({key: value})
 
 
@@ -276,13 +276,13 @@ def test_force_overrides_what_is_there_and_plus_does_not() -> None:
     ids=str,
 )
 def test_a_path_set_twice_is_refused(mapping: dict[str, object]) -> None:
-    with pytest.raises(UsageError, match=r"^a(\.b)?: set twice, the second time under '.*'; keep one of them$"):
+    with pytest.raises(UsageError, match=r"sets a(\.b)?, as '.*' does already; keep one of them$"):
         flatten(mapping)
 
 
 def test_values_that_are_no_yaml_are_refused() -> None:
     for value in (b"x", {1, 2}, object()):
-        with pytest.raises(UsageError, match=r"^a\.b: Hydra cannot express a \w+; use text"):
+        with pytest.raises(TypeError, match=r"^a \w+ is no value of a config$"):
             flatten({"a": {"b": [value]}})
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gymsubmit.config.load import load_config, resolved, resolved_yaml
+from gymsubmit.config.load import load_config
+from gymsubmit.config.resolved import resolved, resolved_yaml
 from gymsubmit.config.submit import SubmitConfig
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.yaml"))

@@ -202,6 +202,10 @@ REFUSED = [
     ("{% if x %}a {% endif %}((b))\n", "1: `((` where it is unknown whether a command begins; begin a new line"),
     ("a{% include 'y' %}\n", "1: other text within a word; put a blank before it"),
     ("'{% include 'y' %}'\n", "1: other text inside single quotes; put it outside: it begins outside of quotes"),
+    (
+        "\"$(A=({{ x }} a\\' # it's\n) b)\"\n",
+        "1: an array's ( ) inside $( ); assign it before, and use it there",
+    ),
     ("# {% block b %}{% endblock %}\n", "1: other text inside a comment; put it outside: it begins outside of quotes"),
     (
         '{% block b %}"{{ super() }}"{% endblock %}\n',
@@ -235,17 +239,19 @@ PIECES = (
 VALUES = ("{{ x }}", "pre{{ x }}", "{{ x }}post", "'q'{{ x }}")
 SHOWN = {HOSTILE, "pre" + HOSTILE, HOSTILE + "post", "q" + HOSTILE}
 COMMENTS = ("", "", " # it's \" ) $( esac", "\n# it's `")
+ARRAY = 'A=({value} {literal} # it\'s\n{value})\nshow "${{A[@]}}"'
+SUBSTITUTION = 'show "$( {lines})" {value}'
 FORMS = (
     "{show} <<E\nit's \" ) # \\$( \\`\n\\\\\nE\n",
     "{show} 3<<-'E' 4<<F; {show}\n\\\n'\n\tE\n\"\nF\n",
     "{show} {{{{ t | heredoc }}}}\n",
     "( {lines})",
     "{{ {lines}}}",
-    'show "$( {lines})" {value}',
+    SUBSTITUTION,
     "if [[ -n $A && ! -n {value} ]]; then\n:\nelse\n{lines}fi",
     "case {value} in\n(b|c) {lines};; # it's\n'd') ;;\n*) {lines}esac",
     "f() {{\n{lines}}}\nf",
-    'A=({value} {literal} # it\'s\n{value})\nshow "${{A[@]}}"',
+    ARRAY,
     "for v in {value} {literal}; do\n{lines}done",
     "{{% if x %}}\n{lines}{{% else %}}\nshow 'b'\n{{% endif %}}",
     "{{% for _ in both %}}\n{lines}{{% endfor %}}",
@@ -253,16 +259,17 @@ FORMS = (
 
 
 @st.composite
-def scripts(draw: st.DrawFn, depth: int = 3) -> str:
+def scripts(draw: st.DrawFn, depth: int = 3, forms: tuple[str, ...] = FORMS) -> str:
     literals = st.lists(st.sampled_from(PIECES), min_size=1, max_size=3).map(lambda pieces: "a" + "".join(pieces))
     values = st.sampled_from(VALUES)
     lines = []
     for _ in range(draw(st.integers(1, 3))):
         show = " ".join(["show", *draw(st.lists(literals | values, max_size=4))])
-        form = draw(st.sampled_from(FORMS)) if depth and draw(st.booleans()) else "{show}"
+        form = draw(st.sampled_from(forms)) if depth and draw(st.booleans()) else "{show}"
+        within = tuple(each for each in forms if each != ARRAY) if form == SUBSTITUTION else forms
         line = form.format(
             show=show,
-            lines=draw(scripts(depth - 1)) if "{lines}" in form else "",
+            lines=draw(scripts(depth - 1, within)) if "{lines}" in form else "",
             value=draw(values),
             literal=draw(literals),
         )

@@ -12,6 +12,7 @@ from gymsubmit.render.shell import RefusedValueError, argv, commas, heredoc, wor
 from gymsubmit.words import (
     AllHosts,
     NodeAddress,
+    NodeEndpoint,
     NodeHost,
     NodeUrl,
     OwnAddress,
@@ -31,6 +32,7 @@ IN_BASH: tuple[tuple[Word, str], ...] = (
     (NodeHost(1), "n2"),
     (NodeAddress(1), "10.0.0.2"),
     (NodeUrl(1, 8000), "http://[fd00::2]:8000"),
+    (NodeEndpoint(1, 6379), "[fd00::2]:6379"),
     (OwnAddress(), "10.0.0.9"),
     (PoolHosts("GYM_POOL_A_NODES"), "n1,n2"),
     (AllHosts(), "n1,n2,n3"),
@@ -147,6 +149,7 @@ def test_a_value_is_a_command_name_even_where_bash_looks_for_syntax(text: str) -
         (("http://", NodeHost(0), ":", 80), 'http://"${gym_nodes[0]}":80'),
         ((RuntimeEnv("A"), Secret("B"), "c"), '"$GYM_RUNTIME_A""$GYM_SECRET_B"c'),
         (NodeUrl(2, 8000), '"$GYM_NODE_URL_2:8000"'),
+        (NodeEndpoint(2, 6379), '"${GYM_NODE_URL_2#http://}:6379"'),
         (NodeAddress(2), '"$GYM_NODE_ADDRESS_2"'),
         (OwnAddress(), '"$GYM_OWN_ADDRESS"'),
         (PoolHosts("GYM_POOL_X_NODES"), '"$GYM_POOL_X_NODES"'),

@@ -1,11 +1,13 @@
 import json
 import os
 import re
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import Outcome, run
-from local_jobs import run_dir_of
+from command_line import Outcome, place, run, start
+from local_jobs import Gate, run_dir_of
 from slurm_commands import SlurmCommands
 
 import gymsubmit
@@ -134,6 +136,52 @@ def test_what_sbatch_answers(
     assert done == Outcome(status, lines, "")
 
 
+# A wrapper of sbatch that will not end for TERM, and sbatch itself, which does.
+@pytest.mark.parametrize("trap", ["", "trap '' TERM; "])
+def test_ctrl_c_while_a_job_is_being_queued_tells_of_those_that_were(
+    tmp_path: Path, slurm: SlurmCommands, gate: Callable[[str], Gate], trap: str
+) -> None:
+    up, never = gate("up"), gate("never")
+    held = f"{trap}{up.opens}; {never.awaits}"
+    slurm.add("sbatch", f"case $2 in */math/*) echo 41 ;; */code/*) {held} ;; *) echo 43 ;; esac")
+    process = start("submit", "-c", write(tmp_path / "c.yaml", "math", "code", "chat"), "--wait")
+    up.wait()
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate()
+    never.open()
+    run_dir = run_dir_of(tmp_path)
+    assert Outcome(process.returncode, out, err) == Outcome(
+        130,
+        f"Run directory: {run_dir}\n"
+        "submitted math → Slurm job 41\n"
+        f"failed code: sbatch did not answer (signal 15); {LOOK}\n"
+        "failed chat: was not queued: the shell ended before its turn (signal 15)\n",
+        "interrupted\n",
+    )
+    record = json.loads((run_dir / "gym-job.json").read_text())
+    assert [entry["job_id"] for entry in record["benchmarks"]] == ["41", None, None]
+
+
+def test_ctrl_c_while_slurm_is_asked_ends_the_waiting(
+    tmp_path: Path, slurm: SlurmCommands, gate: Callable[[str], Gate]
+) -> None:
+    up, never = gate("up"), gate("never")
+    slurm.add("sbatch", "[[ $2 == */math/* ]] && echo 41 || echo 42")
+    slurm.add("squeue", f"{up.opens}; {never.awaits}")
+    process = start("submit", "-c", write(tmp_path / "c.yaml", "math", "code"), "--wait")
+    up.wait()
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate()
+    assert (process.returncode, err) == (
+        130,
+        "interrupted; the submission goes on:\n"
+        f"  run directory  {run_dir_of(tmp_path)}\n"
+        "  job            math (job 41)\n"
+        "  job            code (job 42)\n"
+        "  stop it        scancel 41 42\n",
+    )
+
+
 def test_a_shell_that_dies_half_way(tmp_path: Path, slurm: SlurmCommands, capsys: pytest.CaptureFixture[str]) -> None:
     slurm.add("sbatch", "[[ $2 == */math/* ]] && { echo 41; exit; }; kill -KILL 0")
     done = run(capsys, "submit", "-c", write(tmp_path / "c.yaml", "math", "code", "chat"))
@@ -153,14 +201,16 @@ def test_mounts_and_images_that_are_not_there(
     slurm.add("sbatch", f"echo 1 >> {tmp_path}/calls; echo 1")
     (tmp_path / "the re").mkdir()
     mounts = [f"{tmp_path}/the re:/data", f"{tmp_path}/gone:/x:ro", "tmpfs:/y", "./here:/z", f"{tmp_path}/runs/:/runs"]
-    service = {"mounts": mounts, "container": f"{tmp_path}/no'image.sqsh"}
+    container = f"{tmp_path}/no'image.sqsh"
+    service: dict[str, object] = {"mounts": mounts, "container": container}
     config = write(tmp_path / "c.yaml", "math", **service)
+    image, mount = (place(config, text) for text in (container, mounts[1]))
     advice = "correct it, or set compute.cluster.check_mounts to false if only the nodes have it"
     assert run(capsys, "submit", "-c", config) == Outcome(
         2,
         "",
-        f"{config}: services.idle.container: {tmp_path}/no'image.sqsh does not exist on {HOST}; {advice}\n"
-        f"{config}: services.idle.mounts[1]: {tmp_path}/gone does not exist on {HOST}; {advice}\n",
+        f"{image}: services.idle.container: {tmp_path}/no'image.sqsh does not exist on {HOST}; {advice}\n"
+        f"{mount}: services.idle.mounts[1]: {tmp_path}/gone does not exist on {HOST}; {advice}\n",
     )
     assert not (tmp_path / "runs").exists()
     assert not (tmp_path / "calls").exists()
@@ -199,8 +249,8 @@ def test_another_host_is_for_a_later_version(
     assert run(capsys, "submit", "-c", config) == Outcome(
         2,
         "",
-        f"{config}: compute.cluster.hostname: submitting over SSH is not in this version; run gymsubmit on "
-        "login.example.org itself, or leave hostname out where this machine has sbatch\n",
+        f"{place(config, 'login.example.org')}: compute.cluster.hostname: submitting over SSH is not in this version; "
+        "run gymsubmit on login.example.org itself, or leave hostname out where this machine has sbatch\n",
     )
     for own in (HOST, "localhost"):
         write(config, "math", compute={"hostname": own})

@@ -120,3 +120,9 @@ def test_the_cache_is_below_home_unless_a_place_is_named(base: str, monkeypatch:
     found = cache.user_cache()
     assert found is not None
     assert found.directory == Path("/home/ada/.cache/gymsubmit/templates")
+
+
+def test_tests_leave_the_users_own_cache_alone(tmp_path_factory: pytest.TempPathFactory) -> None:
+    found = cache.user_cache()
+    assert found is not None
+    assert found.directory.is_relative_to(tmp_path_factory.getbasetemp())

@@ -10,9 +10,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gymsubmit.config.tree import Mapping, plain
 from gymsubmit.config.yaml_scalars import PythonDumper, dump_yaml
 from gymsubmit.config.yaml_syntax import PythonParser
-from gymsubmit.config.yaml_tree import Mapping, parse, plain
+from gymsubmit.config.yaml_tree import parse
 
 
 def data_of(text: str) -> Any:

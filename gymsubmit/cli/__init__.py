@@ -78,7 +78,5 @@ class Commands(click.Group):
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="gymsubmit", message="%(prog)s %(version)s")
 @logs.options
-@click.pass_context
-def main(ctx: click.Context) -> None:
+def main() -> None:
     """Evaluate language models on a cluster from one YAML file."""
-    logs.configure(ctx)

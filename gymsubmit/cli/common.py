@@ -1,17 +1,19 @@
 """What the commands that read a config share: its options, reading it, and printing a result."""
 
-import logging
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 import click
 
-from gymsubmit.config.load import load_config
-from gymsubmit.config.submit import SubmitConfig
-from gymsubmit.errors import GymSubmitError, Problem, UsageError
+from gymsubmit.cli import logs
+from gymsubmit.config.findings import Finding, UnsupportedError
+from gymsubmit.config.load import LoadedConfig, load_config
+from gymsubmit.config.tree import is_utf8
+from gymsubmit.errors import GymSubmitError, NotInThisVersionError, Problem, UsageError
 from gymsubmit.lower import FIXED_JOB_ID, Run, lower
 from gymsubmit.lower.environment import secrets
 from gymsubmit.plan import JobPlan, StagedFile
@@ -19,8 +21,6 @@ from gymsubmit.plan import JobPlan, StagedFile
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 RULE_WIDTH = 100
-
-logger = logging.getLogger("gymsubmit")
 
 
 def config_options(*, several: bool = False) -> Callable[[F], F]:
@@ -48,7 +48,7 @@ def require_config(given: T | None, overrides: Sequence[str]) -> T:
     raise UsageError(f"no config was given; name it with -c {file}")
 
 
-def load(path: Path, overrides: Sequence[str]) -> SubmitConfig:
+def load(path: Path, overrides: Sequence[str]) -> LoadedConfig:
     """Read and check a config; its warnings go to stderr.
 
     Raises:
@@ -56,38 +56,60 @@ def load(path: Path, overrides: Sequence[str]) -> SubmitConfig:
     """
     loaded = load_config(path, overrides)
     for warning in loaded.warnings:
-        logger.warning("%s", warning)
-    return loaded.config
+        logs.warn(str(warning))
+    return loaded
 
 
-def fixed_plans(config: SubmitConfig) -> tuple[JobPlan, ...]:
+@contextmanager
+def placed(loaded: LoadedConfig) -> Iterator[None]:
+    """What is refused within is reported with its place in the file.
+
+    Raises:
+        NotInThisVersionError: the config asks for what cannot be run.
+    """
+    try:
+        yield
+    except UnsupportedError as error:
+        raise NotInThisVersionError(loaded.problems(error.findings)) from None
+
+
+def fixed_plans(loaded: LoadedConfig) -> tuple[JobPlan, ...]:
     """The plans under the identity that makes output the same every time: there is no submission."""
-    return plans(config, FIXED_JOB_ID)
+    return plans(loaded, FIXED_JOB_ID)
 
 
-def plans(config: SubmitConfig, gym_job_id: str) -> tuple[JobPlan, ...]:
+def plans(loaded: LoadedConfig, gym_job_id: str) -> tuple[JobPlan, ...]:
     """The plans of the submission `gym_job_id`.
 
     Raises:
-        UsageError: the config asks for what cannot be run.
+        NotInThisVersionError: the config asks for what cannot be run.
     """
-    return lower(config, Run(gym_job_id, PurePosixPath(config.job.output_path) / gym_job_id))
+    with placed(loaded):
+        return lower(loaded.config, Run.of(loaded.config, gym_job_id))
 
 
-def unset_host_variables(config: SubmitConfig, path: Path) -> tuple[Problem, ...]:
-    """The config's `host:` values whose variables are not set here."""
-    return tuple(
-        Problem(str(path), field, f"the variable {name} is not set on this machine; export it before submitting")
-        for name, fields in secrets(config).items()
-        if name not in os.environ
-        for field in fields
+def unset_host_variables(loaded: LoadedConfig) -> tuple[Problem, ...]:
+    """The config's `host:` values whose variables are not set here, or hold no text. Messages repeat no value."""
+    return loaded.problems(
+        Finding(path, message)
+        for name, paths in secrets(loaded.config).items()
+        if (message := _unusable(name)) is not None
+        for path in paths
     )
 
 
-def warn_of_unset(config: SubmitConfig, path: Path) -> None:
+def _unusable(variable: str) -> str | None:
+    if variable not in os.environ:
+        return f"the variable {variable} is not set on this machine; export it before submitting"
+    if not is_utf8(os.environ[variable]):
+        return f"the value of the variable {variable} is not UTF-8 text; set it to the text itself"
+    return None
+
+
+def warn_of_unset(loaded: LoadedConfig) -> None:
     """Where the values are not needed, an unset variable is worth no more than a warning."""
-    for problem in unset_host_variables(config, path):
-        logger.warning("%s", problem)
+    for problem in unset_host_variables(loaded):
+        logs.warn(str(problem))
 
 
 def show(text: str) -> None:

@@ -40,9 +40,9 @@ def compile_config(path: Path, overrides: Sequence[str]) -> Folder:
     Raises:
         GymSubmitError: it cannot be compiled.
     """
-    config = load(path, overrides)
-    warn_of_unset(config, path)
-    return {PurePosixPath(plan.name) / file.path: file for plan in fixed_plans(config) for file in render(plan)}
+    loaded = load(path, overrides)
+    warn_of_unset(loaded)
+    return {PurePosixPath(plan.name) / file.path: file for plan in fixed_plans(loaded) for file in render(plan)}
 
 
 def _compile_all(configs: Sequence[Path], overrides: Sequence[str]) -> dict[str, Folder]:
@@ -61,7 +61,7 @@ def _compile_all(configs: Sequence[Path], overrides: Sequence[str]) -> dict[str,
     return folders
 
 
-@click.command(cls=logs.Command)
+@click.command()
 @config_options(several=True)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Write DIR/CONFIG/BENCHMARK/job.sh etc."

@@ -1,15 +1,13 @@
 """The directory that `compile -o` writes: one folder a config, owned whole."""
 
-import logging
 import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
+from gymsubmit.cli import logs
 from gymsubmit.errors import GymSubmitError
 from gymsubmit.plan import StagedFile
-
-logger = logging.getLogger(__name__)
 
 # What every compiled benchmark has; a folder is known as compiled by it.
 MARKS = ("job.sh", "plan.json")
@@ -65,7 +63,7 @@ def _remove_stale(folder: Path, files: Mapping[PurePosixPath, StagedFile]) -> No
                 path.rmdir()
         elif path not in keep:
             path.unlink()
-            logger.info("removed %s", path)
+            logs.inform(f"removed {path}")
 
 
 def _write(path: Path, file: StagedFile) -> None:
@@ -84,7 +82,7 @@ def _write(path: Path, file: StagedFile) -> None:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
-    logger.info("wrote %s", path)
+    logs.inform(f"wrote {path}")
 
 
 def write(directory: Path, folders: Mapping[str, Mapping[PurePosixPath, StagedFile]], *, prune: bool) -> None:
@@ -103,7 +101,7 @@ def write(directory: Path, folders: Mapping[str, Mapping[PurePosixPath, StagedFi
             for other in directory.iterdir():
                 if other.name not in folders and is_compiled(other):
                     shutil.rmtree(other)
-                    logger.info("removed %s", other)
+                    logs.inform(f"removed {other}")
         for stem, files in folders.items():
             folder = directory / stem
             if folder.exists():

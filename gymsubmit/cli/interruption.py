@@ -1,7 +1,7 @@
 """Signals that must not arrive in the middle of a step that is done whole or not at all."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -9,14 +9,16 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Held:
-    """The signals that arrived while they were held."""
+    """The signals that arrived while they were held; `interrupt` is called when one does."""
 
     def __init__(self) -> None:
         self.arrived: list[int] = []
+        self.interrupt: Callable[[], None] = lambda: None
 
     def note(self, number: int, _frame: FrameType | None) -> None:
         """The handler of a held signal."""
         self.arrived.append(number)
+        self.interrupt()
 
 
 @contextmanager

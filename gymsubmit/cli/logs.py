@@ -1,16 +1,13 @@
 """What goes to stderr: warnings, progress and errors, as text or as one JSON object a line.
 
-The options are taken in front of a command and behind it alike. `gymsubmit --help` needs none of what is imported
-inside functions here, and would take half as long again with it.
+The options are taken in front of a command and behind it alike. What is imported inside functions here, `gymsubmit
+--help` does not need, and would take half as long again with it.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
-
-if TYPE_CHECKING:
-    import logging
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -61,58 +58,53 @@ def options(function: F) -> F:
     return function
 
 
-class Command(click.Command):
-    """A command that takes the logging options too."""
+def _put(ctx: click.Context, level: str, message: str, *, logger: str = "gymsubmit", plain: bool = False) -> None:
+    """Print to stderr: one JSON object, or the message, which its level stands in front of unless it is `plain`."""
+    if settings(ctx).json:
+        import json  # noqa: PLC0415
+        from datetime import UTC, datetime  # noqa: PLC0415
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run it, with logging as the options in front of the command and behind it say."""
-        configure(ctx)
-        return super().invoke(ctx)
-
-
-def _json_line(level: str, logger: str, message: str) -> str:
-    import json  # noqa: PLC0415
-    from datetime import UTC, datetime  # noqa: PLC0415
-
-    time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return json.dumps({"time": time, "level": level, "logger": logger, "message": message})
+        time = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        message = json.dumps({"time": time, "level": level, "logger": logger, "message": message})
+    elif not plain:
+        message = f"{level}: {message}"
+    click.echo(message, err=True)
 
 
-def _format(record: "logging.LogRecord", as_json: bool) -> str:
-    message = record.getMessage()
-    if record.exc_info and record.exc_info[0]:
-        import traceback  # noqa: PLC0415
-
-        message += "\n" + "".join(traceback.format_exception(record.exc_info[1]))
-    level = record.levelname.lower()
-    return _json_line(level, record.name, message) if as_json else f"{level}: {message}"
+def warn(message: str) -> None:
+    """Say what is worth a second look."""
+    _put(click.get_current_context(), "warning", message)
 
 
-def configure(ctx: click.Context) -> None:
-    """Send the package's logging to stderr as the settings say. May be called again."""
-    import logging  # noqa: PLC0415
-
-    chosen = settings(ctx)
-
-    class Stderr(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            click.echo(_format(record, chosen.json), err=True)
-
-    logger = logging.getLogger("gymsubmit")
-    logger.handlers[:] = [Stderr()]
-    logger.setLevel({0: logging.WARNING, 1: logging.INFO}.get(chosen.verbosity, logging.DEBUG))
+def inform(message: str) -> None:
+    """Say what was done, if the user wants to know (-v)."""
+    ctx = click.get_current_context()
+    if settings(ctx).verbosity:
+        _put(ctx, "info", message)
 
 
 def say(ctx: click.Context, message: str) -> None:
     """Print progress that a user asked for (--wait), whatever the verbosity."""
-    click.echo(_json_line("info", "gymsubmit", message) if settings(ctx).json else message, err=True)
+    _put(ctx, "info", message, plain=True)
 
 
 def error(ctx: click.Context, cause: BaseException, message: str) -> None:
     """Print the message that a command ends with; with --debug, where `cause` came from."""
-    chosen = settings(ctx)
-    if chosen.debug:
+    if settings(ctx).debug:
         import traceback  # noqa: PLC0415
 
         message = "".join(traceback.format_exception(cause)) + message
-    click.echo(_json_line("error", "gymsubmit", message) if chosen.json else message, err=True)
+    _put(ctx, "error", message, plain=True)
+
+
+def configure(ctx: click.Context) -> None:
+    """Send the package's logging to stderr too, as the settings say; for commands that run what logs."""
+    import logging  # noqa: PLC0415
+
+    class Stderr(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            _put(ctx, record.levelname.lower(), self.format(record), logger=record.name)
+
+    logger = logging.getLogger("gymsubmit")
+    logger.handlers[:] = [Stderr()]
+    logger.setLevel({0: logging.WARNING, 1: logging.INFO}.get(settings(ctx).verbosity, logging.DEBUG))

@@ -11,7 +11,7 @@ from gymsubmit.cli.placement import table
 from gymsubmit.plan_json import plan_json
 
 
-@click.command(cls=logs.Command)
+@click.command()
 @config_options()
 @click.option(
     "--format",
@@ -26,9 +26,9 @@ def command(config: Path | None, overrides: tuple[str, ...], form: str) -> None:
     """Show which service, process and port sits on which node, and what the driver dials."""
     config = require_config(config, overrides)
     loaded = load(config, overrides)
-    warn_of_unset(loaded, config)
+    warn_of_unset(loaded)
     plans = fixed_plans(loaded)
     if form == "json":
         show(json.dumps([json.loads(plan_json(plan)) for plan in plans], indent=2, ensure_ascii=False) + "\n")
     else:
-        show(table(loaded, plans))
+        show(table(loaded.config, plans))

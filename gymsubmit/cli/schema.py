@@ -9,7 +9,7 @@ from gymsubmit.cli.common import show
 from gymsubmit.config.submit import SubmitConfig
 
 
-@click.command(cls=logs.Command)
+@click.command()
 @logs.options
 def command() -> None:
     """Print the JSON Schema of a config, for editors."""

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 from gymsubmit import __version__
-from gymsubmit.config.load import resolved_yaml
+from gymsubmit.config.load import LoadedConfig
+from gymsubmit.config.resolved import resolved_yaml
 from gymsubmit.config.submit import SubmitConfig
 from gymsubmit.errors import UsageError
 from gymsubmit.executors.base import Executor, Receipt, Submission
@@ -23,36 +24,29 @@ SECRETS_FILE = PurePosixPath("secrets.env")
 RESOLVED_CONFIG = PurePosixPath("resolved-config.yaml")
 
 
-def pick(config: SubmitConfig, names: Sequence[str]) -> SubmitConfig:
+def pick(loaded: LoadedConfig, names: Sequence[str]) -> LoadedConfig:
     """The config with no benchmarks but `names`, in the config's order; all of them when `names` is empty.
 
     Raises:
         UsageError: a name is no benchmark of the config.
     """
     if not names:
-        return config
-    benchmarks = config.driver.benchmarks
+        return loaded
+    driver = loaded.config.driver
+    benchmarks = driver.benchmarks
     for name in names:
         if name not in benchmarks:
             near = difflib.get_close_matches(name, benchmarks, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(benchmarks)}"
             raise UsageError(f"--only {name}: the config has no such benchmark; {hint}")
     kept = type(benchmarks)({name: benchmark for name, benchmark in benchmarks.items() if name in names})
-    return config.model_copy(update={"driver": config.driver.model_copy(update={"benchmarks": kept})})
+    picked = {"driver": driver.model_copy(update={"benchmarks": kept})}
+    return loaded.with_config(loaded.config.model_copy(update=picked))
 
 
 def secrets_file(plan: JobPlan) -> StagedFile | None:
-    """The values of the plan's secrets, one assignment a line, readable by their owner alone.
-
-    Raises:
-        UsageError: a value is no text; the message does not repeat it.
-    """
-    lines = []
-    for name in plan.secrets:
-        try:
-            lines.append(f"GYM_SECRET_{name}={word(os.environ[name])}\n")
-        except ValueError:
-            raise UsageError(f"{name}: the variable's value is not UTF-8 text; set it to the text itself") from None
+    """The values of the plan's secrets, one assignment a line, readable by their owner alone; None without any."""
+    lines = [f"GYM_SECRET_{name}={word(os.environ[name])}\n" for name in plan.secrets]
     return StagedFile(SECRETS_FILE, "".join(lines), 0o600) if lines else None
 
 
@@ -60,7 +54,7 @@ def assemble(config: SubmitConfig, plans: Sequence[JobPlan], run_dir: PurePosixP
     """The tree of the run directory, but for the record.
 
     Raises:
-        GymSubmitError: a script could not be rendered, or a secret not be written.
+        TemplateError: a script could not be rendered.
     """
     files = [StagedFile(RESOLVED_CONFIG, resolved_yaml(config), 0o644)]
     for plan in plans:

@@ -11,6 +11,7 @@ from gymsubmit.cli.common import (
     config_options,
     fixed_plans,
     load,
+    placed,
     plans,
     require_config,
     ruled,
@@ -22,9 +23,12 @@ from gymsubmit.cli.executors import executor_for
 from gymsubmit.cli.interruption import held
 from gymsubmit.cli.submission import assemble, pick, record_of
 from gymsubmit.cli.waiting import wait_for
-from gymsubmit.config.load import resolved, resolved_yaml
+from gymsubmit.config.findings import Finding
+from gymsubmit.config.load import LoadedConfig
+from gymsubmit.config.paths import dotted
+from gymsubmit.config.resolved import resolved, resolved_yaml
 from gymsubmit.config.submit import SubmitConfig
-from gymsubmit.errors import ConfigError, GymSubmitError, Problem, UsageError
+from gymsubmit.errors import ConfigError, GymSubmitError, UsageError
 from gymsubmit.executors.base import Executor, Receipt, Submission
 from gymsubmit.identity import new_gym_job_id
 from gymsubmit.lower import FIXED_JOB_ID
@@ -37,15 +41,15 @@ def _show_config(config: SubmitConfig, as_json: bool) -> None:
     show(json.dumps(resolved(config), indent=2, ensure_ascii=False) + "\n" if as_json else resolved_yaml(config))
 
 
-def _dry_run(config: SubmitConfig) -> None:
+def _dry_run(loaded: LoadedConfig) -> None:
     # The plan is no script; `gymsubmit plan` shows it.
     files = [
         (PurePosixPath(plan.name), file)
-        for plan in fixed_plans(config)
+        for plan in fixed_plans(loaded)
         for file in render(plan)
         if file.path != PLAN_FILE
     ]
-    show(f"[dry-run] remote run dir: {PurePosixPath(config.job.output_path) / FIXED_JOB_ID}\n")
+    show(f"[dry-run] remote run dir: {PurePosixPath(loaded.config.job.output_path) / FIXED_JOB_ID}\n")
     show(ruled(files) + "=" * RULE_WIDTH + "\n")
 
 
@@ -81,35 +85,38 @@ def _show_record(record: Record, as_json: bool) -> None:
     show("\n".join(lines) + "\n")
 
 
-def _check_paths(config: SubmitConfig, path: Path, executor: Executor) -> None:
+def _check_paths(loaded: LoadedConfig, executor: Executor) -> None:
     """Look for what the containers will need, before anything is copied.
 
     Raises:
-        ConfigError: the paths that do not exist, each with the fields that name it.
+        ConfigError: the paths that do not exist, each wherever it is named.
         GymSubmitError: nothing can be submitted from there.
     """
+    config = loaded.config
     needed = needed_paths(config)
     missing = executor.missing(tuple(needed))
-    advice = f"correct it, or set compute.{config.compute_name}.check_mounts to false if only the nodes have it"
-    problems = [
-        Problem(str(path), field, f"{source} does not exist on {executor.host}; {advice}")
+    switch = dotted((*config.compute_path, "check_mounts"))
+    advice = f"correct it, or set {switch} to false if only the nodes have it"
+    if problems := loaded.problems(
+        Finding(path, f"{source} does not exist on {executor.host}; {advice}")
         for source in missing
-        for field in needed[source]
-    ]
-    if problems:
+        for path in needed[source]
+    ):
         raise ConfigError(problems)
 
 
-def _submit(config: SubmitConfig, path: Path, executor: Executor, as_json: bool) -> tuple[Submission, Receipt]:
+def _submit(loaded: LoadedConfig, executor: Executor, as_json: bool) -> tuple[Submission, Receipt]:
     """Check, stage, start, record and print, with nothing in between that could leave half of it."""
-    gym_job_id = new_gym_job_id()
-    submission = assemble(config, plans(config, gym_job_id), PurePosixPath(config.job.output_path) / gym_job_id)
-    _check_paths(config, path, executor)
+    config, gym_job_id = loaded.config, new_gym_job_id()
+    submission = assemble(config, plans(loaded, gym_job_id), PurePosixPath(config.job.output_path) / gym_job_id)
+    _check_paths(loaded, executor)
     with held() as signals:
         executor.stage(submission)
         if signals.arrived:
             executor.discard(submission)
             raise KeyboardInterrupt
+        # What was queued until then is recorded and printed all the same.
+        signals.interrupt = executor.interrupt
         receipt = executor.submit(submission)
         record = record_of(config, gym_job_id, submission, executor, receipt)
         _write_record(record)
@@ -117,7 +124,7 @@ def _submit(config: SubmitConfig, path: Path, executor: Executor, as_json: bool)
     return submission, receipt
 
 
-@click.command(cls=logs.Command)
+@click.command()
 @config_options()
 @click.option("--only", multiple=True, metavar="NAME", help="Only this benchmark; may be repeated.")
 @click.option("--wait", is_flag=True, help="Stay until all jobs have ended, showing their states.")
@@ -141,23 +148,25 @@ def command(  # noqa: PLR0913
     Prints the run directory and a line for each benchmark. Exit status: 0 all were started (with --wait: all have
     ended well), 1 some were not, 2 the command line or the config is wrong, 130 interrupted.
     """
+    logs.configure(ctx)
     config = require_config(config, overrides)
     _check_modes(wait=wait, dry_run=dry_run, resolve_only=resolve_only, as_json=as_json)
     chosen = pick(load(config, overrides), only)
     if dry_run or resolve_only:
-        warn_of_unset(chosen, config)
+        warn_of_unset(chosen)
         if dry_run:
             _dry_run(chosen)
         else:
-            _show_config(chosen, as_json)
+            _show_config(chosen.config, as_json)
         return
     fixed_plans(chosen)  # what cannot be run at all comes before what this machine lacks
-    executor = executor_for(chosen, config)
-    if unset := unset_host_variables(chosen, config):
+    with placed(chosen):
+        executor = executor_for(chosen.config)
+    if unset := unset_host_variables(chosen):
         raise ConfigError(unset)
 
     try:
-        submission, receipt = _submit(chosen, config, executor, as_json)
+        submission, receipt = _submit(chosen, executor, as_json)
         done = all(queued.error is None for queued in receipt.queued)
         if wait:
             done = wait_for(ctx, executor, submission, receipt) and done

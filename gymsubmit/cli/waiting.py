@@ -1,5 +1,6 @@
 """`submit --wait`: following the jobs of a submission to their end, on stderr."""
 
+import gc
 import os
 from datetime import datetime
 from pathlib import Path
@@ -51,6 +52,7 @@ def wait_for(ctx: click.Context, executor: Executor, submission: Submission, rec
 
     Ctrl-C ends the waiting, not the jobs: how to find and how to stop them is printed, the exit status is 130.
     """
+    gc.enable()  # the program goes without, but this may take days
     done = True
     running: tuple[str, JobStatus] | None = None
     try:

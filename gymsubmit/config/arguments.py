@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
-from pydantic import AfterValidator
-
-from gymsubmit.config.base import EitherOr, Words, wrong
+from gymsubmit.config.base import Check, EitherOr, Words, wrong
 from gymsubmit.config.names import Text
 
 # POSIX, Shell Command Language, 2.2 Quoting: what a backslash escapes within double quotes.
@@ -80,13 +78,13 @@ def flags(words: tuple[str, ...]) -> Iterator[str]:
     for word in words:
         if word == "--":
             return
-        if word.startswith("-") and not _NUMBER.fullmatch(word):
+        if word.startswith("-") and not re.fullmatch(_NUMBER, word):
             flag = re.split(r"[=.]", word, maxsplit=1)[0]
             yield flag.replace("_", "-") if flag.startswith("--") else flag
 
 
 # As argparse tells a negative number from a flag.
-_NUMBER = re.compile(r"-\d+|-\d*\.\d+")
+_NUMBER = r"-\d+|-\d*\.\d+"
 
 
 def owned_flag(flag: str, owned: Mapping[str, str]) -> str | None:
@@ -110,5 +108,5 @@ def _check(arguments: str | tuple[str, ...]) -> str | tuple[str, ...]:
 Arguments = Annotated[
     str | tuple[str, ...],
     EitherOr(Text, Words[Text], lambda value: isinstance(value, str)),
-    AfterValidator(_check),
+    Check(_check),
 ]

@@ -1,9 +1,9 @@
 """What every model of the config is built on: strict, closed to unknown keys, and frozen all the way down."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Annotated, Any, NoReturn, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 K = TypeVar("K")
@@ -47,6 +47,19 @@ def wrong(message: str) -> PydanticCustomError:
     return PydanticCustomError("gymsubmit", message)
 
 
+class Check:
+    """Annotation of a field: what is valid of its type is handed to `check`, which returns it, or raises `wrong`.
+
+    (pydantic's AfterValidator, without the look at what arguments the function takes, for every field that has one.)
+    """
+
+    def __init__(self, check: Callable[[Any], Any]) -> None:
+        self._check = check
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+
 class EitherOr:
     """Annotation of a field that is one of two shapes told apart by `is_plain`: a plain value or a richer one.
 
@@ -75,6 +88,29 @@ class EitherOr:
         return {"anyOf": [handler(step) for step in inner["steps"]]}
 
 
+class ByType:
+    """Annotation of a union of models that the text in their field `type` tells apart.
+
+    As pydantic's `Field(discriminator="type")`, but that a model's validator is built when a config first needs it.
+    """
+
+    def __init__(self, *models: type[Model]) -> None:
+        self.models = {tag: model for model in models for tag in get_args(model.model_fields["type"].annotation)}
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        validators: dict[Hashable, CoreSchema] = {
+            tag: core_schema.no_info_plain_validator_function(model.model_validate)
+            for tag, model in self.models.items()
+        }
+        return core_schema.tagged_union_schema(validators, "type", serialization=core_schema.simple_ser_schema("any"))
+
+    def __get_pydantic_json_schema__(self, _schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        for model in self.models.values():
+            model.model_rebuild()
+        schemas = {tag: model.__pydantic_core_schema__ for tag, model in self.models.items()}
+        return handler(core_schema.tagged_union_schema(schemas, "type"))
+
+
 def _check_filled(items: FrozenDict[K, V]) -> FrozenDict[K, V]:
     if not items:
         message = "is empty; add at least one entry"
@@ -82,7 +118,7 @@ def _check_filled(items: FrozenDict[K, V]) -> FrozenDict[K, V]:
     return items
 
 
-Filled = Annotated[T, AfterValidator(_check_filled), Field(json_schema_extra={"minProperties": 1})]
+Filled = Annotated[T, Check(_check_filled), Field(json_schema_extra={"minProperties": 1})]
 
 # YAML has lists; frozen ones are tuples.
 Words = Annotated[tuple[T, ...], Field(strict=False)]

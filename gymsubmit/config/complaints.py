@@ -1,151 +1,106 @@
 """What pydantic complains about, in our own words: `what is wrong; what to do`, at a path of the config."""
 
-import types
-import typing
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, get_args, get_origin
+from collections.abc import Iterable
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
 
-from gymsubmit.config.findings import Path
+from gymsubmit.config.findings import ANY_NAME, Path
+from gymsubmit.config.locations import Location, locate
+from gymsubmit.config.paths import dotted
+from gymsubmit.config.spelling import nearest
+from gymsubmit.frozen import Frozen
 
-_OF_KEY = "[key]"  # what pydantic puts behind the path of a key that is wrong itself
 
-
-@dataclass(frozen=True, slots=True)
-class Complaint:
+class Complaint(Frozen):
     """One thing wrong with a value.
 
-    `at_key`: it is the key at the end of `path` that is wrong, or missing. `drop` is the smallest part of the config
-    without which this would be no complaint; what is drawn from anything in `tainted` is not to be trusted.
+    `at_key`: it is the key at the end of `path` that is wrong, or missing. `refused` is the smallest part of the config
+    that the complaint is about, `stand_in` a value that is right there, None where it can be left out. `open` are the
+    paths that may hold anything once it is corrected, without those that are written down already where `is_unknown`:
+    an unknown field was meant to be one that is not there.
     """
 
     path: Path
     message: str
     at_key: bool
-    is_missing: bool
-    drop: Path
-    tainted: Path
+    refused: Path
+    stand_in: Any
+    open: tuple[Path, ...]
+    is_unknown: bool
 
 
 def complaints(error: ValidationError, model: type[BaseModel]) -> list[Complaint]:
     """All that is wrong with what `model` refused; a misspelt field is not reported as a missing one too."""
     details = error.errors(include_url=False)
     unknown = {tuple(detail["loc"]) for detail in details if detail["type"] == "extra_forbidden"}
-    found = []
+    found: list[Complaint] = []
+    nameless: dict[Path, Complaint] = {}
     for detail in details:
-        location = _locate(model, detail["loc"])
+        location = locate(model, detail["loc"])
         if detail["type"] == "missing":
             loc = tuple(detail["loc"])
             near = [other[-1] for other in unknown if other[:-1] == loc[:-1]]
             if nearest(str(loc[-1]), map(str, near)):
                 continue
+        if _is_field_without_entry(detail, location):
+            nameless.setdefault(location.path[:-1], _nameless(location, locate(model, detail["loc"][:-1])))
         found.append(_complaint(detail, location))
-    return found
+    others = [each for each in found if not any(each.path[: len(path)] == path for path in nameless)]
+    return [*nameless.values(), *others]
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The one of `known` that `word` was probably meant to be."""
-    from difflib import get_close_matches  # noqa: PLC0415  # only a mistake pays for the import
-
-    by_shape = {name.lower().replace("-", "_"): name for name in known}
-    match = get_close_matches(word.lower().replace("-", "_"), by_shape, n=1)
-    return by_shape[match[0]] if match else None
+def _is_field_without_entry(detail: Any, location: Location) -> bool:
+    """Whether a mapping of names holds, instead of an entry, a single field of one."""
+    wants_mapping = _WANTED.get(detail["type"]) == "a mapping"
+    return wants_mapping and location.above is None and location.path[-1] in location.names
 
 
-@dataclass(frozen=True, slots=True)
-class _Location:
-    """A path without pydantic's additions, the types allowed at its end, and the model right above, if it is one."""
-
-    path: Path
-    of_key: bool
-    types: tuple[Any, ...]
-    above: type[BaseModel] | None
+def _nameless(field: Location, mapping: Location) -> Complaint:
+    """About a mapping of names that holds an entry's fields."""
+    name, path = field.path[-1], mapping.path
+    between = dotted((*path, next(iter(mapping.example or ()), "NAME"), name))
+    message = f"holds the field `{name}` where a name belongs; put one between, as in `{between}`"
+    return Complaint(path, message, True, path, mapping.example, mapping.fields, False)
 
 
-def _locate(model: type[BaseModel], loc: Sequence[str | int]) -> _Location:
-    path: list[str | int] = []
-    annotation: Any = model
-    above = None
-    for step in loc:
-        members, tags = _members(annotation)
-        if step in tags:  # pydantic names the chosen type in the path
-            annotation = tags[str(step)]
-        elif step != _OF_KEY:
-            above = next(
-                (member for member in members if isinstance(member, type) and issubclass(member, BaseModel)), None
-            )
-            annotation = _below(members, step)
-            path.append(step)
-    return _Location(tuple(path), _OF_KEY in loc[-1:], tuple(_members(annotation)[0]), above)
-
-
-def _members(annotation: Any) -> tuple[list[Any], dict[str, type[BaseModel]]]:
-    """The types that an annotation allows, and those of a discriminated union by their tags."""
-    if get_origin(annotation) is Annotated:
-        base, *metadata = get_args(annotation)
-        members, tags = _members(base)
-        for field in metadata:
-            if isinstance(field, FieldInfo) and isinstance(field.discriminator, str):
-                tags = {
-                    tag: member
-                    for member in members
-                    for tag in get_args(member.model_fields[field.discriminator].annotation)
-                }
-        return members, tags
-    if get_origin(annotation) in {typing.Union, types.UnionType}:
-        return [member for part in get_args(annotation) for member in _members(part)[0]], {}
-    return [annotation], {}
-
-
-def _below(members: list[Any], step: str | int) -> Any:
-    """The annotation of what `step` leads to."""
-    for member in members:
-        arguments = get_args(member)
-        if isinstance(step, int) and get_origin(member) is tuple:
-            return arguments[0]
-        if isinstance(step, str) and isinstance(member, type) and issubclass(member, BaseModel):
-            field = member.model_fields.get(step)
-            return field.annotation if field else None
-        if isinstance(step, str) and len(arguments) == 2:
-            return arguments[1]
-    return None
-
-
-def _complaint(detail: Any, location: _Location) -> Complaint:
+def _complaint(detail: Any, location: Location) -> Complaint:
     kind, path, value = detail["type"], location.path, detail["input"]
-    entry = path[: next((index for index, step in enumerate(path) if isinstance(step, int)), len(path))]
-    drop = entry
-    tainted = path[:-1] if location.above else entry
+    refused = outside_lists(path)
     at_key = location.of_key
-    is_missing = False
+    stand_in, open_paths = (location.example, location.fields) if refused == path else (None, (refused,))
+    if at_key:
+        stand_in, open_paths = None, (path, (*path[:-1], ANY_NAME))
     if kind == "missing":
-        message, at_key, is_missing = "is missing; add it", True, True
-        drop = tainted = path[:-1]
+        message, at_key = "is missing; add it", True
     elif kind == "extra_forbidden":
-        at_key = True
-        message = _unknown_field(path, location.above)
+        names = list(location.above.model_fields) if location.above else []
+        near = nearest(str(path[-1]), names)
+        message, at_key = _unknown_field(path, names, near), True
+        open_paths = tuple((*path[:-1], name) for name in ([near] if near else names))
     elif kind in {"union_tag_invalid", "union_tag_not_found"}:
-        drop = tainted = path
         field = detail["ctx"]["discriminator"].strip("'")
-        is_missing = kind == "union_tag_not_found"
-        misspelt = nearest(field, value) if is_missing else None
-        at_key = is_missing
+        at_key = kind == "union_tag_not_found"
+        misspelt = nearest(field, value) if at_key else None
         path = (*path, misspelt or field)
         message = _wrong_tag(field, value, location.types, misspelt)
     else:
         message = _message(kind, value, detail, location.types)
-    return Complaint(path, message, at_key, is_missing, drop, tainted)
+    if location.example is not None:
+        message = message.removesuffix(_OR_NOT)
+    return Complaint(path, message, at_key, refused, stand_in, open_paths, kind == "extra_forbidden")
 
 
-def _unknown_field(path: Path, model: type[BaseModel] | None) -> str:
-    names = model.model_fields if model else {}
-    name = nearest(str(path[-1]), names)
-    if name:
-        return f"unknown field `{path[-1]}`; did you mean `{name}`?"
-    return f"unknown field `{path[-1]}`; the fields here are {_listed(sorted(names))}"
+def outside_lists(path: Path) -> Path:
+    """The path of the outermost list that `path` leads into; `path` where it leads into none."""
+    return path[: next((index for index, step in enumerate(path) if isinstance(step, int)), len(path))]
+
+
+def _unknown_field(path: Path, names: list[str], near: str | None) -> str:
+    if near:
+        return f"unknown field `{path[-1]}`; did you mean `{near}`?"
+    more = "an option that is no field goes into `extra_args`, " if "extra_args" in names else ""
+    return f"unknown field `{path[-1]}`; {more}the fields here are {_listed(sorted(names))}"
 
 
 def _wrong_tag(field: str, value: Any, members: tuple[Any, ...], misspelt: str | None) -> str:
@@ -162,6 +117,7 @@ def _wrong_tag(field: str, value: Any, members: tuple[Any, ...], misspelt: str |
     return f"there is no {field} `{given}`; {remedy}"
 
 
+_OR_NOT = ", or leave the field out"  # which is no remedy where the field is required
 _WANTED = {
     "model_type": "a mapping",
     "model_attributes_type": "a mapping",
@@ -182,6 +138,7 @@ def _message(kind: str, value: Any, detail: Any, members: tuple[Any, ...]) -> st
             wanted = "text or a list"
         if wanted == "a mapping" and bool in members:
             wanted = "true, false or a mapping"
+            remedy = remedy if isinstance(value, list | tuple) else _remedy_for_bool(value)
         return f"is {_kind(value)} where {wanted} belongs; {remedy}"
     match kind:
         case "greater_than_equal":
@@ -204,7 +161,7 @@ def _message(kind: str, value: Any, detail: Any, members: tuple[Any, ...]) -> st
 
 def _remedy(wanted: str, value: Any) -> str:
     if value is None and wanted != "a mapping":
-        return "give it a value, or leave the field out"
+        return "give it a value" + _OR_NOT
     is_collection = isinstance(value, dict | list | tuple)
     match wanted:
         case "a mapping" if isinstance(value, list | tuple):

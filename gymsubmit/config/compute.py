@@ -2,9 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from gymsubmit.config.base import Count, CountOrZero, EitherOr, Filled, FrozenDict, Model, Words, wrong
+from gymsubmit.config.base import ByType, Check, Count, CountOrZero, EitherOr, Filled, FrozenDict, Model, Words, wrong
 from gymsubmit.config.durations import Duration, duration_seconds
 from gymsubmit.config.env import check_variable
 from gymsubmit.config.names import FilledLine, Name, Operand, check_filled_line
@@ -20,7 +20,7 @@ def _check_passed(name: str) -> str:
 
 
 _PASSED = "Variables of the submitter's environment that the job may see: names, or PREFIX_* for all that begin so."
-PassEnv = Words[Annotated[str, AfterValidator(_check_passed)]]
+PassEnv = Words[Annotated[str, Check(_check_passed)]]
 _LONGEST_INTERFACE = 15  # IFNAMSIZ - 1
 
 
@@ -60,12 +60,13 @@ class SlurmCompute(Model):
     exclusive: bool = Field(False, description="Ask for whole nodes.")
     qos: FilledLine | None = Field(None, description="Slurm quality of service.")
     node_pools: Filled[FrozenDict[Name, NodePool]] = Field(
-        description="The node pools of the allocation, in the order of its nodes."
+        description="The node pools of the allocation, in the order of its nodes.",
+        examples=[{"gpu": {"partition": "batch"}}],
     )
     extra_args: Options = Field(FrozenDict(), description="More #SBATCH directives, without dashes.")
     container_runtime: Literal["pyxis", "apptainer", "none"] = Field("pyxis", description="What runs containers.")
     heterogeneous: bool = Field(False, description="Make each pool a component of its own, which may differ.")
-    network_interface: Annotated[str, AfterValidator(_check_interface)] | None = Field(
+    network_interface: Annotated[str, Check(_check_interface)] | None = Field(
         None, description="Network interface whose address other nodes dial; none is the address of the host's name."
     )
     pass_env: PassEnv = Field((), description=_PASSED)
@@ -85,4 +86,4 @@ class LocalCompute(Model):
     pass_env: PassEnv = Field((), description=_PASSED)
 
 
-Compute = Annotated[SlurmCompute | LocalCompute, Field(discriminator="type")]
+Compute = Annotated[SlurmCompute | LocalCompute, ByType(SlurmCompute, LocalCompute)]

@@ -18,7 +18,7 @@ class GymInstall(Model):
     """NeMo Gym, installed from git before the benchmark."""
 
     repo: Operand = Field("https://github.com/NVIDIA-NeMo/gym", description="Git repository.")
-    ref: Operand = Field(description="Branch, tag or commit.")
+    ref: Operand = Field(description="Branch, tag or commit.", examples=["main"])
 
 
 class Resumable(Model):
@@ -61,7 +61,10 @@ class Driver(Model):
     policy_model: Name | None = Field(None, description="Service whose model is evaluated.")
     policy_host: FilledLine = Field("localhost", description="Host that benchmarks reach the policy at.")
     policy_model_type: Line = Field("openai_model", description='Value of --model-type; "" for none.')
-    benchmarks: Filled[FrozenDict[Name, Benchmark]] = Field(description="The benchmarks, one job each.")
+    benchmarks: Filled[FrozenDict[Name, Benchmark]] = Field(
+        description="The benchmarks, one job each.",
+        examples=[{"aime": {"run": {"config_paths": ["benchmarks/aime.yaml"]}}}],
+    )
     env: Environment = Field(FrozenDict(), description="Environment of the driver: lit:TEXT, host:VAR or runtime:VAR.")
     mounts: Mounts = Field((), description="Mounts of the container: SRC, SRC:DST or SRC:DST:FLAGS.")
     overlap_startup: bool = Field(False, description="Install and prepare while the services start.")

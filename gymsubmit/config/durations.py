@@ -3,9 +3,7 @@
 import re
 from typing import Annotated
 
-from pydantic import AfterValidator
-
-from gymsubmit.config.base import EitherOr, wrong
+from gymsubmit.config.base import Check, EitherOr, wrong
 
 # time_str2secs in Slurm's src/common/parse_time.c, without UNLIMITED and without the bare D- that it takes as well.
 _WITH_DAYS = re.compile(r"([0-9]+)-([0-9]+)(?::([0-9]+)(?::([0-9]+))?)?")
@@ -52,4 +50,4 @@ def _check(value: str | int) -> str | int:
     return value
 
 
-Duration = Annotated[str | int, EitherOr(int, str, lambda value: isinstance(value, int)), AfterValidator(_check)]
+Duration = Annotated[str | int, EitherOr(int, str, lambda value: isinstance(value, int)), Check(_check)]

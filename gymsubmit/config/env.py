@@ -1,33 +1,28 @@
 """Environment variables: which names may be set, and where a value comes from."""
 
 import re
-from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import AfterValidator
-
-from gymsubmit.config.base import FrozenDict, wrong
+from gymsubmit.config.base import Check, FrozenDict, wrong
 from gymsubmit.config.names import check_text
+from gymsubmit.frozen import Frozen
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-@dataclass(frozen=True, slots=True)
-class EnvLiteral:
+class EnvLiteral(Frozen):
     """The text itself."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class EnvHost:
+class EnvHost(Frozen):
     """The submitting machine's variable `name`: a secret."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class EnvRuntime:
+class EnvRuntime(Frozen):
     """What the variable `name` holds where the batch script runs."""
 
     name: str
@@ -91,5 +86,5 @@ def _check_value(text: str) -> str:
     return text
 
 
-Variable = Annotated[str, AfterValidator(check_variable)]
-Environment = FrozenDict[Annotated[str, AfterValidator(check_settable)], Annotated[str, AfterValidator(_check_value)]]
+Variable = Annotated[str, Check(check_variable)]
+Environment = FrozenDict[Annotated[str, Check(check_settable)], Annotated[str, Check(_check_value)]]

@@ -7,12 +7,12 @@ value, `{key:value}`, whose keys cannot be quoted.
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import AfterValidator, ValidationError
+from pydantic import ValidationError
 from pydantic_core import InitErrorDetails
 
-from gymsubmit.config.base import FrozenDict, wrong
+from gymsubmit.config.base import Check, FrozenDict, wrong
 from gymsubmit.config.findings import Path
 
 _WORD = r"[A-Za-z_$][A-Za-z0-9_$-]*"
@@ -20,12 +20,20 @@ _NUMBER = r"(?:0|[1-9](?:_?[0-9])*)"
 _PART = re.compile(rf"{_WORD}|{_NUMBER}")
 # A number is a part of a path, but no path of its own.
 _PATH = re.compile(rf"{_WORD}|(?:{_WORD}|{_NUMBER})(?:\.(?:{_WORD}|{_NUMBER}))+")
-_IN_BRACES = re.compile(r"[A-Za-z0-9_/\\+.$%*@?|()\[\]{}:=, \t-]+")
+# UNQUOTED_CHAR, ID, numbers and what ESC can escape: all that a key within braces can hold.
+_IN_BRACES = r"[A-Za-z0-9_/\\+.$%*@?|()\[\]{}:=, \t-]+"
 _DIGITS = r"[0-9](?:_?[0-9])*"
-_READ_AS_ANOTHER = re.compile(
-    rf"[+-]?(?:inf|nan|{_NUMBER}|(?:{_NUMBER}\.|{_NUMBER}?\.{_DIGITS}|{_NUMBER})(?:e[+-]?{_DIGITS})?)|true|false|null",
-    re.IGNORECASE,
-)
+_NUMERAL = rf"(?i)[+-]?(?:{_NUMBER}|(?:{_NUMBER}\.|{_NUMBER}?\.{_DIGITS}|{_NUMBER})(?:e[+-]?{_DIGITS})?)"
+KEYWORD = re.compile(r"[+-]?(?:inf|nan)|true|false|null", re.IGNORECASE)
+"""Text that Hydra reads as a number, a boolean or null, though it has no digits."""
+
+
+class Setting(NamedTuple):
+    """One override to be: `key` is set to `value`, which stands at `path` below `prepare` or `run`."""
+
+    key: str
+    path: Path
+    value: Any
 
 
 def bare_key(key: str) -> str:
@@ -33,46 +41,56 @@ def bare_key(key: str) -> str:
     return key.removeprefix("+").removeprefix("+")
 
 
+def settings(values: Mapping[str, Any]) -> Iterator[Setting]:
+    """The overrides that `values` becomes, in its order.
+
+    A top-level key is a path (`a.b` is the key `b` of `a`); below it a key is a name. A mapping with a name that is no
+    part of a path (`gpt-4.1`, `two words`) is one value, as an empty one is.
+    """
+    for key, value in values.items():
+        yield from _settings(bare_key(key), (key,), value)
+
+
+def _settings(dotted: str, path: Path, value: Any) -> Iterator[Setting]:
+    if isinstance(value, Mapping) and value and all(isinstance(key, str) and _PART.fullmatch(key) for key in value):
+        for key, inner in value.items():
+            yield from _settings(f"{dotted}.{key}", (*path, key), inner)
+    else:
+        yield Setting(dotted, path, value)
+
+
 def inexpressible(values: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """Path and message for every key of `values` that Hydra cannot express, or that sets what another one does."""
-    seen: dict[str, str] = {}
-    for key, value in values.items():
-        for dotted, path, message in _leaves(bare_key(key), (key,), value):
-            if message:
-                yield path, message
-            elif dotted in seen:
-                yield path, f"sets {dotted}, as {seen[dotted]!r} does already; keep one of them"
-            else:
-                seen[dotted] = key
+    seen: dict[str, Path] = {}
+    for key, path, value in settings(values):
+        if not _PATH.fullmatch(key):
+            advice = "use ASCII letters, digits, '_', '-' and '$', not a digit first, and dots between nested keys"
+            yield path, f"Hydra cannot express the key {key!r}; {advice}"
+            continue
+        if key in seen:
+            yield path, f"sets {key}, as {seen[key][0]!r} does already; keep one of them"
+        seen.setdefault(key, path)
+        yield from _in_value(path, value)
 
 
-def _leaves(dotted: str, path: Path, value: Any) -> Iterator[tuple[str, Path, str | None]]:
-    if isinstance(value, dict) and value and all(isinstance(key, str) and _PART.fullmatch(key) for key in value):
+def _in_value(path: Path, value: Any) -> Iterator[tuple[Path, str]]:
+    if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _leaves(f"{dotted}.{key}", (*path, key), inner)
-        return
-    if not _PATH.fullmatch(dotted):
-        advice = "use ASCII letters, digits, '_', '-' and '$', not a digit first, and dots between nested keys"
-        yield dotted, path, f"Hydra cannot express the key {dotted!r}; {advice}"
-        return
-    yield dotted, path, None
-    yield from _in_value(dotted, path, value)
-
-
-def _in_value(dotted: str, path: Path, value: Any) -> Iterator[tuple[str, Path, str | None]]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if isinstance(key, str) and (not _IN_BRACES.fullmatch(key) or _READ_AS_ANOTHER.fullmatch(key)):
+            here = (*path, key if isinstance(key, str) else str(key))
+            if not _is_key_of_value(key):
                 advice = "use ASCII letters, digits and '_' that do not read as a number, boolean or null"
-                yield (
-                    dotted,
-                    (*path, key),
-                    f"Hydra cannot express the key {key!r} in a mapping that is a value; {advice}",
-                )
-            yield from _in_value(dotted, (*path, key), inner)
-    elif isinstance(value, tuple):
+                yield here, f"Hydra cannot express the key {key!r} in a mapping that is a value; {advice}"
+            yield from _in_value(here, inner)
+    elif isinstance(value, list | tuple):
         for index, inner in enumerate(value):
-            yield from _in_value(dotted, (*path, index), inner)
+            yield from _in_value((*path, index), inner)
+
+
+def _is_key_of_value(key: object) -> bool:
+    if isinstance(key, str):
+        is_read_as_another = KEYWORD.fullmatch(key) or re.fullmatch(_NUMERAL, key)
+        return bool(re.fullmatch(_IN_BRACES, key)) and not is_read_as_another
+    return isinstance(key, bool | int | float)
 
 
 def _freeze(values: Any) -> Any:
@@ -106,4 +124,4 @@ def _fault(message: str, value: Any, path: Path, faults: list[InitErrorDetails])
     faults.append(InitErrorDetails(type=wrong(message), loc=path, input=value))
 
 
-HydraValues = Annotated[FrozenDict[str, Any], AfterValidator(_freeze)]
+HydraValues = Annotated[FrozenDict[str, Any], Check(_freeze)]

@@ -3,9 +3,7 @@
 import re
 from typing import Annotated
 
-from pydantic import AfterValidator
-
-from gymsubmit.config.base import wrong
+from gymsubmit.config.base import Check, wrong
 from gymsubmit.config.names import check_filled_line
 
 _SCHEME = "docker://"
@@ -78,4 +76,4 @@ def _registry_image(text: str) -> tuple[str, str, str]:
     return match["user"] or "", host, match["name"] + match["version"]
 
 
-Image = Annotated[str, AfterValidator(check_image)]
+Image = Annotated[str, Check(check_image)]

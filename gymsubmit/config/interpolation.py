@@ -1,29 +1,27 @@
 """Interpolation: `${a.b}` of the config itself, `${oc.env:VAR}` of the environment.
 
-Paths are followed here, so that what they lead to keeps its place in the file; resolvers and their arguments are
-OmegaConf's, which is imported only where a config needs it.
+Paths are followed here, so that what they lead to keeps its place in the file; what resolvers make of their arguments
+is OmegaConf's.
 """
 
-import os
 import re
-import warnings
 from collections.abc import Iterator
-from typing import Any
 
 from gymsubmit.config.findings import Path
 from gymsubmit.config.paths import dotted, parse_path
-from gymsubmit.config.placeholders import (
-    PlaceholderError,
-    escape,
-    is_credential,
-    is_shell,
-    only_variable,
-    resolver_of,
-    split,
-    variables,
+from gymsubmit.config.placeholders import PlaceholderError, is_credential, is_shell, resolver_of, split
+from gymsubmit.config.resolvers import (
+    NOWHERE,
+    CredentialError,
+    UnresolvedError,
+    call,
+    refuse_credentials,
+    shortened,
+    tree_of,
+    variable,
 )
-from gymsubmit.config.yaml_scalars import resolve
-from gymsubmit.config.yaml_tree import (
+from gymsubmit.config.spelling import nearest
+from gymsubmit.config.tree import (
     MOST_VALUES,
     Entry,
     Fault,
@@ -34,17 +32,16 @@ from gymsubmit.config.yaml_tree import (
     Sequence,
     children,
     count,
-    is_utf8,
     plain,
 )
+from gymsubmit.config.yaml_scalars import resolve
 
 BROKEN = Scalar(Mark(1, 1), None)
 """Stands in a tree for a value that does not resolve."""
 
 LONGEST_TEXT = 1_000_000
 
-_NOWHERE = Mark(0, 0)
-
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 _SELECTS = re.compile(r"""oc\.(?:select|dict\.keys|dict\.values)\s*:\s*["']?([^\s,"'}]+)""")
 
 
@@ -69,28 +66,6 @@ def interpolate(root: Mapping) -> tuple[Mapping | None, list[Fault]]:
     if problem is None:
         return result, resolution.faults
     return None, [Fault(root.mark, (), f"its interpolations {problem}; use fewer")]
-
-
-class _UnresolvedError(Exception):
-    """A placeholder has no value."""
-
-    def __init__(self, reason: str, remedy: str = "correct it") -> None:
-        self.reason = reason
-        self.remedy = remedy
-        super().__init__(reason)
-
-    def message(self, placeholder: str) -> str:
-        shown = _shortened(placeholder)
-        return f"`{shown}` does not resolve: {self.reason}; {self.remedy}, or write `\\{shown}` for the text itself"
-
-
-class _CredentialError(_UnresolvedError):
-    def message(self, placeholder: str) -> str:
-        name = self.reason
-        return (
-            f"`{_shortened(placeholder)}` would write a secret into files; put `{name}: host:{name}` under `env`, "
-            f"and write `\\${{oc.env:{name}}}` where the driver is to read it"
-        )
 
 
 class _SecondaryError(Exception):
@@ -139,15 +114,15 @@ class _Resolution:
             try:
                 for is_placeholder, placeholder in split(node.value, is_shell(path)):
                     if is_placeholder:
-                        _refuse_credentials(placeholder)
-            except _CredentialError as error:
+                        refuse_credentials(placeholder)
+            except CredentialError as error:
                 self.faults.append(Fault(node.mark, path, error.message(placeholder)))
-            except (PlaceholderError, _UnresolvedError):
+            except (PlaceholderError, UnresolvedError):
                 pass  # reported where somebody refers to it
 
     def _resolved_text(self, node: Scalar, text: str, path: Path) -> Node:
         if id(node) in self._under_way:
-            raise _UnresolvedError("it refers back to itself")
+            raise UnresolvedError("it refers back to itself")
         self._under_way.add(id(node))
         placeholder = text
         try:
@@ -158,15 +133,17 @@ class _Resolution:
             for is_placeholder, placeholder in parts:
                 texts.append(self._text(placeholder) if is_placeholder else placeholder)
             if sum(map(len, texts)) > LONGEST_TEXT:
-                raise _UnresolvedError(f"the text grows longer than {LONGEST_TEXT} characters")
-            return Scalar(node.mark, "".join(texts))
+                raise UnresolvedError(f"the text grows longer than {LONGEST_TEXT} characters")
+            resolved = "".join(texts)
+            is_as_long = resolved.count("\n") == text.count("\n")
+            return Scalar(node.mark, resolved, node.first_line if is_as_long else None)
         except PlaceholderError as error:
             message = (
-                f"`{_shortened(error.text)}` does not end: its closing brace is missing, or a quote in it is open; "
+                f"`{shortened(error.text)}` does not end: its closing brace is missing, or a quote in it is open; "
                 "close it, or write `\\${` for the text itself"
             )
             self.faults.append(Fault(node.mark, path, message))
-        except _UnresolvedError as error:
+        except UnresolvedError as error:
             self.faults.append(Fault(node.mark, path, error.message(placeholder)))
         except _SecondaryError:
             pass
@@ -179,7 +156,7 @@ class _Resolution:
         node = self._value(placeholder)
         if not isinstance(node, Scalar):
             kind = "mapping" if isinstance(node, Mapping) else "list"
-            raise _UnresolvedError(f"it is a {kind}, which cannot be a part of a text", "let it stand alone")
+            raise UnresolvedError(f"it is a {kind}, which cannot be a part of a text", "let it stand alone")
         return str(node.value)
 
     def _value(self, placeholder: str) -> Node:
@@ -188,15 +165,11 @@ class _Resolution:
         return self._placeholders[placeholder]
 
     def _evaluated(self, placeholder: str) -> Node:
-        _refuse_credentials(placeholder)
-        if name := only_variable(placeholder):
-            if name not in os.environ:
-                raise _UnresolvedError(
-                    f"the variable {name} is not set", f"set it, give a default (`${{oc.env:{name},DEFAULT}}`)"
-                )
-            return _node(os.environ[name])
+        refuse_credentials(placeholder)
+        if (value := variable(placeholder)) is not None:
+            return value
         if resolver_of(placeholder):
-            return self._called(placeholder)
+            return call(placeholder, [(path, self._followed(path)) for path in self._paths_in(placeholder)])
         return self._followed(self._path(placeholder))
 
     def _path(self, placeholder: str) -> tuple[str, ...]:
@@ -204,10 +177,10 @@ class _Resolution:
         parts = split(placeholder[2:-1], in_shell=False)
         text = "".join(self._text(part) if is_placeholder else part for is_placeholder, part in parts).strip()
         if text.startswith("."):
-            raise _UnresolvedError("it is relative", "write the whole path from the top")
+            raise UnresolvedError("it is relative", "write the whole path from the top")
         path = parse_path(text)
         if path is None:
-            raise _UnresolvedError("it names neither a path nor a resolver")
+            raise UnresolvedError("it names neither a path nor a resolver")
         return path
 
     def _followed(self, path: tuple[str, ...]) -> Node:
@@ -222,13 +195,15 @@ class _Resolution:
             elif isinstance(node, Sequence) and step.isdecimal() and int(step) < len(node.items):
                 node = node.items[int(step)]
             else:
-                raise _UnresolvedError(f"there is no `{dotted(path[: index + 1])}` in the config")
+                raise UnresolvedError(
+                    f"there is no `{dotted(path[: index + 1])}` in the config", _remedy(node, path, index)
+                )
         return node if is_resolved else self._target(node, path)
 
     def _target(self, node: Node, path: Path) -> Node:
         is_collection = not isinstance(node, Scalar)
         if is_collection and id(node) in self._under_way:
-            raise _UnresolvedError("it refers back to itself")
+            raise UnresolvedError("it refers back to itself")
         if is_collection:
             self._under_way.add(id(node))
         try:
@@ -239,32 +214,6 @@ class _Resolution:
         if _is_broken(target, set()):
             raise _SecondaryError
         return target
-
-    def _called(self, placeholder: str) -> Node:
-        from omegaconf import OmegaConf  # noqa: PLC0415
-        from omegaconf.errors import GrammarParseError  # noqa: PLC0415
-
-        known: dict[str, Any] = {}
-        for path in self._paths_in(placeholder):
-            _put(known, path, _escaped(self._followed(path)))
-        try:
-            config = OmegaConf.create(known)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # `${oc.env:X,}` warns that its default is no quoted ""
-                config[_RESULT] = placeholder
-                value = config[_RESULT]
-            if OmegaConf.is_config(value):
-                value = OmegaConf.to_container(value, resolve=True)
-        except RecursionError:
-            raise
-        except Exception as error:  # resolvers raise what they like
-            name = resolver_of(placeholder) or ""
-            if not OmegaConf.has_resolver(name):
-                raise _UnresolvedError(f"there is no resolver `{name}`") from None
-            if isinstance(error, GrammarParseError):
-                raise _UnresolvedError("its arguments cannot be read", "quote them") from None
-            raise _UnresolvedError(str(error).splitlines()[0].rstrip(".")) from None
-        return _node(value)
 
     def _paths_in(self, placeholder: str) -> Iterator[tuple[str, ...]]:
         """The paths of the config that a call's arguments lead to."""
@@ -280,66 +229,37 @@ class _Resolution:
     def _existing(self, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         try:
             self._followed(path)
-        except _UnresolvedError:
+        except UnresolvedError:
             return  # then the resolver's own default counts
         yield path
 
 
-_RESULT = "gymsubmit-result"
-
-
-def _refuse_credentials(placeholder: str) -> None:
-    names = variables(placeholder)
-    if names is None:
-        raise _UnresolvedError("a variable's name must be written out")
-    for name in filter(is_credential, names):
-        raise _CredentialError(name)
+def _remedy(node: Node, path: tuple[str, ...], index: int) -> str:
+    """What to do where `node` has no `path[index]`."""
+    name = path[index]
+    near = nearest(name, node.entries) if isinstance(node, Mapping) else None
+    if near:
+        return f"write `${{{dotted((*path[:index], near, *path[index + 1 :]))}}}`"
+    if len(path) > 1 or not _VARIABLE.fullmatch(name):
+        return "correct it"
+    if is_credential(name):
+        return f"put `{name}: host:{name}` under `env` for the submitting machine's variable"
+    return f"write `${{oc.env:{name}}}` for the submitting machine's variable"
 
 
 def _whole(node: Node, placeholder: str, mark: Mark) -> Node:
     """What a placeholder that is a whole value makes of it; errors in it point to where it stands."""
     if not isinstance(node, Scalar):
-        if node.mark == _NOWHERE:
-            return _node(plain(node), mark)
+        if node.mark == NOWHERE:
+            return tree_of(plain(node), mark)
         return Mapping(mark, node.entries) if isinstance(node, Mapping) else Sequence(mark, node.items)
     value = node.value
     if isinstance(value, str) and value and resolver_of(placeholder) == "oc.env":
         try:
             value = resolve(value)
         except ValueError as error:
-            raise _UnresolvedError(f"it {error}") from None
+            raise UnresolvedError(f"it {error}") from None
     return Scalar(mark, value)
-
-
-def _node(value: Any, mark: Mark = _NOWHERE) -> Node:
-    """Data that a resolver gave, as a tree."""
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return Mapping(mark, {key: Entry(mark, _node(item, mark)) for key, item in value.items()})
-    if isinstance(value, list):
-        return Sequence(mark, [_node(item, mark) for item in value])
-    if isinstance(value, str) and not is_utf8(value):
-        raise _UnresolvedError("it holds bytes that are not UTF-8")
-    if value is None or type(value) in {str, bool, int, float}:
-        return Scalar(mark, value)
-    raise _UnresolvedError(f"it gives a {type(value).__name__}, which no config holds")
-
-
-def _escaped(node: Node) -> Any:
-    """The data of a resolved tree, for OmegaConf to take as it is."""
-    if isinstance(node, Mapping):
-        return {key: _escaped(entry.node) for key, entry in node.entries.items()}
-    if isinstance(node, Sequence):
-        return [_escaped(item) for item in node.items]
-    return escape(node.value, in_shell=False) if isinstance(node.value, str) else node.value
-
-
-def _put(data: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
-    for step in path[:-1]:
-        inner = data.setdefault(step, {})
-        if not isinstance(inner, dict):
-            return  # the whole of it is there already
-        data = inner
-    data[path[-1]] = value
 
 
 def _is_broken(node: Node, sound: set[int]) -> bool:
@@ -348,7 +268,3 @@ def _is_broken(node: Node, sound: set[int]) -> bool:
         return node is BROKEN
     sound.add(id(node))
     return any(_is_broken(child, sound) for _, child in children(node))
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from gymsubmit.config.base import Model, wrong
+from gymsubmit.config.base import Check, Model, wrong
 from gymsubmit.config.names import check_filled_line
 
 # The directory becomes a mount, whose source a shell on the node expands (Pyxis) and whose parts ',' and ':' divide.
@@ -25,6 +25,6 @@ def _check_output_path(path: str) -> str:
 class Job(Model):
     """What all jobs of a submission share."""
 
-    output_path: Annotated[str, AfterValidator(_check_output_path)] = Field(
-        description="Absolute directory on the cluster that submissions are put into."
+    output_path: Annotated[str, Check(_check_output_path)] = Field(
+        description="Absolute directory on the cluster that submissions are put into.", examples=["/shared/evaluations"]
     )

@@ -1,13 +1,11 @@
 """Mounts of a container: `SRC`, `SRC:DST` or `SRC:DST:FLAGS`."""
 
 import re
-from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import AfterValidator
-
-from gymsubmit.config.base import Words, wrong
+from gymsubmit.config.base import Check, Words, wrong
 from gymsubmit.config.names import check_filled_line
+from gymsubmit.frozen import Frozen
 
 # Pyxis splits at ',' and ':' without an escape, and a shell on the node expands the rest within double quotes.
 _EXPANDED = '$`"\\'
@@ -15,8 +13,7 @@ _FLAGS = re.compile(r"[A-Za-z0-9._=/%-]+(?:\+[A-Za-z0-9._=/%-]+)*")
 _NOT_PATHS = ("tmpfs", "umount")
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(Frozen):
     """`source` (a path, `tmpfs` or `umount`) at `destination` in the container."""
 
     source: str
@@ -71,4 +68,4 @@ def _check(text: str) -> str:
     return text
 
 
-Mounts = Words[Annotated[str, AfterValidator(_check)]]
+Mounts = Words[Annotated[str, Check(_check)]]

@@ -3,9 +3,7 @@
 import re
 from typing import Annotated
 
-from pydantic import AfterValidator
-
-from gymsubmit.config.base import wrong
+from gymsubmit.config.base import Check, wrong
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _NOT_IDENTIFIER = re.compile(r"[^A-Z0-9]")
@@ -75,9 +73,9 @@ def check_filled_text(text: str) -> str:
     return text
 
 
-Name = Annotated[str, AfterValidator(check_name)]
-Text = Annotated[str, AfterValidator(check_text)]
-FilledText = Annotated[str, AfterValidator(check_filled_text)]
-Line = Annotated[str, AfterValidator(check_line)]
-FilledLine = Annotated[str, AfterValidator(check_filled_line)]
-Operand = Annotated[str, AfterValidator(check_operand)]
+Name = Annotated[str, Check(check_name)]
+Text = Annotated[str, Check(check_text)]
+FilledText = Annotated[str, Check(check_filled_text)]
+Line = Annotated[str, Check(check_line)]
+FilledLine = Annotated[str, Check(check_filled_line)]
+Operand = Annotated[str, Check(check_operand)]

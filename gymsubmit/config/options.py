@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import BeforeValidator, WithJsonSchema
 
-from gymsubmit.config.base import FrozenDict, wrong
+from gymsubmit.config.base import Check, FrozenDict, wrong
 from gymsubmit.config.names import check_line
 
 Scalar = str | int | float | bool | None
@@ -35,7 +35,7 @@ Value = Annotated[
     BeforeValidator(_check_value),
     WithJsonSchema({"anyOf": [{"type": name} for name in ("string", "number", "boolean", "null")]}),
 ]
-Options = FrozenDict[Annotated[str, AfterValidator(_check_key)], Value]
+Options = FrozenDict[Annotated[str, Check(_check_key)], Value]
 
 
 def set_options(options: Mapping[str, Scalar]) -> dict[str, str | int | float | None]:

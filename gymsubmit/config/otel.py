@@ -12,8 +12,10 @@ class Otel(Model):
     """An OpenTelemetry collector in every job."""
 
     enabled: bool = Field(True, description="Whether the collector runs.")
-    endpoint: FilledLine = Field(description="Where telemetry is sent: an OTLP endpoint.")
-    service_name: FilledLine = Field(description="service.name of all that is sent.")
+    endpoint: FilledLine = Field(
+        description="Where telemetry is sent: an OTLP endpoint.", examples=["https://telemetry.example.com:4317"]
+    )
+    service_name: FilledLine = Field(description="service.name of all that is sent.", examples=["evaluation"])
     token_env: Variable = Field("OTEL_TOKEN", description="Variable of the submitting machine that holds the token.")
     binary: FilledLine = Field("otelcol-contrib", description="The collector's program.")
     container: Image | None = Field(None, description="Container image of the collector; none runs it on the host.")

@@ -2,19 +2,19 @@
 
 import re
 from collections.abc import Sequence as AbstractSequence
-from dataclasses import dataclass
 
 from gymsubmit.config.paths import dotted, parse_path
 from gymsubmit.config.placeholders import is_credential
-from gymsubmit.config.yaml_tree import DEEPEST, Entry, Fault, Mapping, Mark, Node, Scalar, Sequence, is_utf8, parse
+from gymsubmit.config.tree import DEEPEST, Entry, Fault, Mapping, Mark, Node, Scalar, Sequence, is_utf8
+from gymsubmit.config.yaml_tree import parse
+from gymsubmit.frozen import Frozen
 
 # The first `=` that is in no quoted name; Hydra's `+a=` and `++a=` mean the same here.
-_OVERRIDE = re.compile(r"""\s*\+{0,2}(?P<path>(?:\["[^"]*"\]|\['[^']*'\]|[^=])*)=(?P<value>.*)""", re.DOTALL)
+_OVERRIDE = r"""(?s)\s*\+{0,2}(?P<path>(?:\["[^"]*"\]|\['[^']*'\]|[^=])*)=(?P<value>.*)"""
 _HOW = "write a.b.c=VALUE"
 
 
-@dataclass(frozen=True, slots=True)
-class Override:
+class Override(Frozen):
     """One override: what to put where. `source` is how messages name it."""
 
     source: str
@@ -28,7 +28,7 @@ class _RefusedError(Exception):
 
 def source_of(text: str) -> str:
     """How messages name an override: as it was written, without what is perhaps a pasted secret."""
-    match = _OVERRIDE.fullmatch(text)
+    match = re.fullmatch(_OVERRIDE, text)
     path = parse_path(match["path"].strip()) if match else None
     shown = f"{text[: text.index('=')]}=..." if match and path and is_credential(path[-1]) else text
     return f"override '{shown if shown.isprintable() else ascii(shown)[1:-1]}'"
@@ -42,7 +42,7 @@ def parse_override(text: str) -> tuple[Override | None, list[Fault]]:
         return None, [Fault(mark, (), "holds bytes that are not UTF-8; use UTF-8")]
     if text.startswith("~"):
         return None, [Fault(mark, (), "takes something out, which no override does; change the file")]
-    match = _OVERRIDE.fullmatch(text)
+    match = re.fullmatch(_OVERRIDE, text)
     if not match:
         return None, [Fault(mark, (), f"has no `=`; {_HOW}")]
     path = parse_path(match["path"].strip())
@@ -74,7 +74,7 @@ def _replaced(node: Node | None, override: Override, depth: int) -> Node:
     if depth == len(override.path):
         return override.node
     if node is None or (isinstance(node, Scalar) and node.value is None):
-        node = Mapping(Mark(1, 1, override.source))
+        node = Mapping(Mark(1, 1, override.source), {})
     here = dotted(override.path[:depth])
     if isinstance(node, Mapping):
         return _replaced_in_mapping(node, override, depth)

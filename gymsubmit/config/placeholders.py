@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from gymsubmit.config.findings import Path
 
 _START = re.compile(r"(?<!\\)(\\*)\$\{")
-_CALL = re.compile(r"\$\{\s*([A-Za-z_][\w.]*)\s*:")
+_CALL = r"\$\{\s*([A-Za-z_][\w.]*)\s*:"
 _STEP = r"""(?:\.[\w-]+|\[(?:[\w-]+|"[^"\]]+"|'[^'\]]+')\])"""
 _SHELL_SAFE = re.compile(rf"\$\{{\s*(?:oc\.[\w.]+\s*:|[A-Za-z_]\w*{_STEP}*(?:\.[\w-]+){_STEP}*\s*\}})")
-_ENV = re.compile(r"""oc\.env\s*:\s*(["']?)([A-Za-z_]\w*)\1\s*([,}])""")
-_CREDENTIAL = re.compile(
-    r"(?:TOKEN|APIKEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)$|(?:^|_)(?:KEY|KEY_ID|PASS|AUTH|PAT)$",
-    re.IGNORECASE,
+_ENV = r"""oc\.env\s*:\s*(["']?)([A-Za-z_]\w*)\1\s*([,}])"""
+_CREDENTIAL = (
+    r"(?i)(?:TOKEN|APIKEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)$|(?:^|_)(?:KEY|KEY_ID|PASS|AUTH|PAT)$"
 )
 
 
@@ -45,24 +44,24 @@ def is_shell(path: Path) -> bool:
 
 def resolver_of(placeholder: str) -> str | None:
     """`oc.env` of `${oc.env:VAR}`; None where it names a path."""
-    match = _CALL.match(placeholder)
+    match = re.match(_CALL, placeholder)
     return match[1] if match else None
 
 
 def is_credential(name: str) -> bool:
     """Whether the variable `name` is one that usually holds a secret."""
-    return bool(_CREDENTIAL.search(name))
+    return bool(re.search(_CREDENTIAL, name))
 
 
 def variables(placeholder: str) -> tuple[str, ...] | None:
     """The variables that a placeholder reads; None where one is not written out (`${oc.env:${name}}`)."""
-    names = tuple(match[2] for match in _ENV.finditer(placeholder))
+    names = tuple(match[2] for match in re.finditer(_ENV, placeholder))
     return names if len(names) == len(re.findall(r"oc\.env\s*:", placeholder)) else None
 
 
 def only_variable(placeholder: str) -> str | None:
     """VAR where the placeholder is `${oc.env:VAR}` and nothing more."""
-    match = _ENV.fullmatch(placeholder[2:].lstrip())
+    match = re.fullmatch(_ENV, placeholder[2:].lstrip())
     return match[2] if match and match[3] == "}" else None
 
 

@@ -1,18 +1,18 @@
 """`services.<name>`: what is served, and how to know that it is up."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from gymsubmit.config.arguments import Arguments
-from gymsubmit.config.base import Count, CountOrZero, EitherOr, FrozenDict, Model, Port, Words, wrong
+from gymsubmit.config.base import ByType, Check, Count, CountOrZero, EitherOr, FrozenDict, Model, Port, Words, wrong
 from gymsubmit.config.env import Environment
 from gymsubmit.config.images import Image
 from gymsubmit.config.mounts import Mounts
 from gymsubmit.config.names import FilledLine, FilledText, Name, Operand, Text
 from gymsubmit.config.options import Options
+from gymsubmit.frozen import Frozen
 
 DEFAULT_PATH = "/health"
 DEFAULT_TIMEOUT_SECONDS = 60
@@ -32,7 +32,7 @@ def _check_path(path: str) -> str:
 class HealthCheck(Model):
     """How to find out over HTTP that a service is ready."""
 
-    path: Annotated[str, AfterValidator(_check_path)] = Field(
+    path: Annotated[str, Check(_check_path)] = Field(
         DEFAULT_PATH, description="Path of the URL that answers 2xx when the service is ready."
     )
     port: Port | None = Field(None, description="Port to ask; none is the service's own.")
@@ -45,8 +45,7 @@ class HealthCheck(Model):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class EffectiveHealthCheck:
+class EffectiveHealthCheck(Frozen):
     """A health check with nothing left to defaults."""
 
     path: str
@@ -103,7 +102,7 @@ class VllmService(_Vllm):
     """A model served by vLLM."""
 
     type: Literal["vllm"] = Field(description="Type of the service.")
-    model: Operand = Field(description="Model: a path or a name that vLLM can load.")
+    model: Operand = Field(description="Model: a path or a name that vLLM can load.", examples=["Qwen/Qwen3-8B"])
     port: Port = Field(8000, description="Port of the API.")
     data_parallel_rpc_port: Port = Field(13345, description="Port that data parallel ranks on several nodes meet on.")
 
@@ -164,8 +163,8 @@ class VllmPdService(_Service):
     model: Operand | None = Field(None, description="Model of both tiers, unless a tier sets its own.")
     served_model_name: FilledLine | None = Field(None, description="Name that the API knows the model by.")
     port: Port = Field(8000, description="Port of the router.")
-    prefill: Tier = Field(description="The tier that reads prompts.")
-    decode: Tier = Field(description="The tier that writes answers.")
+    prefill: Tier = Field(description="The tier that reads prompts.", examples=[{"node_pool": "prefill"}])
+    decode: Tier = Field(description="The tier that writes answers.", examples=[{"node_pool": "decode"}])
     server_per_node: bool = Field(False, description="Run one independent server on each node of a tier.")
     nixl_side_channel_port: Port = Field(
         5600, description="First port of prefill's NIXL side channel, one a rank; decode's begins one after it."
@@ -248,7 +247,7 @@ class CommandService(_Service):
     type: Literal["command"] = Field(description="Type of the service.")
     command: Annotated[
         str | tuple[str, ...], EitherOr(FilledText, Words[Text], lambda value: isinstance(value, str))
-    ] = Field(description="What runs: a shell script, or a list of words.")
+    ] = Field(description="What runs: a shell script, or a list of words.", examples=["exec python3 -m server"])
     port: Port | None = Field(None, description="Port that it listens on.")
     gpus: Count | None = Field(None, description="GPUs that it needs on each of its nodes.")
     model: Operand | None = Field(None, description="Model that it serves.")
@@ -268,4 +267,7 @@ class CommandService(_Service):
         return _effective(self.health_check, self.port, "head") if self.health_check else None
 
 
-Service = Annotated[VllmService | VllmPdService | RayService | CommandService, Field(discriminator="type")]
+Service = Annotated[
+    VllmService | VllmPdService | RayService | CommandService,
+    ByType(VllmService, VllmPdService, RayService, CommandService),
+]

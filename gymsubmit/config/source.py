@@ -28,10 +28,10 @@ def read(path: Path) -> str:
     if b"\0" in data:
         raise ConfigError([Problem(where, "", "is a binary file; give a YAML file")])
     try:
-        return data.decode("utf-8-sig")
+        return data.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError as error:
         *before, line = error.object[: error.start].split(b"\n")
-        place = f"{where}:{len(before) + 1}:{len(line.decode('utf-8-sig')) + 1}"
+        place = f"{where}:{len(before) + 1}:{len(line.decode()) + 1}"
         message = f"the byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8"
         raise ConfigError([Problem(place, "", message)]) from None
 

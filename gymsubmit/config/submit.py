@@ -14,10 +14,20 @@ from gymsubmit.config.services import CommandService, RayService, Service, VllmP
 class SubmitConfig(Model):
     """Everything that a submission needs."""
 
-    services: Filled[FrozenDict[Name, Service]] = Field(description="The services that every job starts, by name.")
-    compute: Filled[FrozenDict[Name, Compute]] = Field(description="Where the jobs run: exactly one entry.")
-    driver: Driver = Field(description="What runs against the services.")
-    job: Job = Field(description="What all jobs share.")
+    services: Filled[FrozenDict[Name, Service]] = Field(
+        description="The services that every job starts, by name.",
+        examples=[{"policy": {"type": "vllm", "model": "Qwen/Qwen3-8B", "container": "nvcr.io/nvidia/vllm:25.09"}}],
+    )
+    compute: Filled[FrozenDict[Name, Compute]] = Field(
+        description="Where the jobs run: exactly one entry.",
+        examples=[{"cluster": {"type": "slurm", "node_pools": {"gpu": {"partition": "batch"}}}}],
+        json_schema_extra={"maxProperties": 1},
+    )
+    driver: Driver = Field(
+        description="What runs against the services.",
+        examples=[{"benchmarks": {"aime": {"run": {"config_paths": ["benchmarks/aime.yaml"]}}}}],
+    )
+    job: Job = Field(description="What all jobs share.", examples=[{"output_path": "/shared/evaluations"}])
     otel: Otel | None = Field(None, description="OpenTelemetry collector; none runs no collector.")
     site: FilledLine | None = Field(None, description="Site whose defaults and templates apply: a directory or a name.")
 
@@ -25,6 +35,11 @@ class SubmitConfig(Model):
     def compute_name(self) -> str:
         """The name of the only compute entry."""
         return next(iter(self.compute))
+
+    @property
+    def compute_path(self) -> tuple[str, str]:
+        """The path of the only compute entry."""
+        return "compute", self.compute_name
 
     @property
     def only_compute(self) -> SlurmCompute | LocalCompute:

@@ -50,6 +50,10 @@ def _code(character: Any) -> int:
     return ord(character) if isinstance(character, str) else int(character)
 
 
+# Blanks of Unicode, and characters that are not seen at all.
+_ODD_INDENTATION = r" *[\u00a0\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff]"
+
+
 class _Explained:
     """One error of the scanner or the parser, and the lines around it."""
 
@@ -71,7 +75,16 @@ class _Explained:
         self._row, self._column = row, column
 
     def _message(self) -> str:
-        return self._of_scanner() or self._of_parser() or self._unknown()
+        return self._odd_blank() or self._of_scanner() or self._of_parser() or self._unknown()
+
+    def _odd_blank(self) -> str | None:
+        """About an indentation that looks like one and is none: what was copied from a page may have such blanks."""
+        for row in (self._row, self._row - 1):
+            match = re.match(_ODD_INDENTATION, self._line(row)) if row >= 0 else None
+            if match:
+                self._move_to(row, match.end() - 1)
+                return f"the blank U+{ord(match[0][-1]):04X} cannot indent; use spaces"
+        return None
 
     def _of_scanner(self) -> str | None:
         """About characters."""
@@ -104,6 +117,8 @@ class _Explained:
             return "cannot follow what is above it; begin all sections in the same column"
         if "flow" in context:
             return self._flow(self._opened.line, self._opened.column)
+        if match := re.match(r"expected the node content, but found '([^<'])'", self._problem):
+            return self._stray_character(match[1])
         if self._problem.startswith("expected <block end>"):
             return self._block(self._problem)
         return None

@@ -1,115 +1,25 @@
-"""YAML text as a tree that knows where each of its values stands.
+"""YAML text read into a tree."""
 
-Nodes are never changed: what overrides and interpolation change, they build anew along the path, so that an aliased
-node can be shared.
-"""
-
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
 from gymsubmit.config.findings import Path
+from gymsubmit.config.tree import (
+    DEEPEST,
+    MOST_VALUES,
+    Entry,
+    Fault,
+    Mapping,
+    Mark,
+    Node,
+    Scalar,
+    Sequence,
+    count,
+    is_utf8,
+)
 from gymsubmit.config.yaml_scalars import Value, dump_yaml, resolve
 from gymsubmit.config.yaml_syntax import PythonParser, explain
-
-__all__ = ["Fault", "Mapping", "Mark", "Node", "Scalar", "Sequence", "Value", "dump_yaml", "is_utf8", "parse", "plain"]
-
-DEEPEST = 100
-MOST_VALUES = 500_000
-"""Values that aliases may make of a file; a few lines of nested aliases could make billions."""
-
-
-class Mark(NamedTuple):
-    """Where something stands: line and column from 1, and the override whose text they count in, if it is one's."""
-
-    line: int
-    column: int
-    source: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Something wrong with a config before its models see it. `message` reads `what is wrong; what to do`."""
-
-    mark: Mark
-    path: Path
-    message: str
-
-
-@dataclass(slots=True)
-class Scalar:
-    """A single value."""
-
-    mark: Mark
-    value: Value
-
-
-@dataclass(slots=True)
-class Sequence:
-    """A list."""
-
-    mark: Mark
-    items: list["Node"] = field(default_factory=list)
-
-
-class Entry(NamedTuple):
-    """A key's place and its value."""
-
-    key: Mark
-    node: "Node"
-
-
-@dataclass(slots=True)
-class Mapping:
-    """A mapping, in the order of its keys."""
-
-    mark: Mark
-    entries: dict[str, Entry] = field(default_factory=dict)
-
-
-Node = Scalar | Sequence | Mapping
-
-
-def plain(node: Node, seen: dict[int, Any] | None = None) -> Any:
-    """The data of a node: dicts, lists and single values. Shared nodes come out as shared data."""
-    if isinstance(node, Scalar):
-        return node.value
-    seen = {} if seen is None else seen
-    if id(node) not in seen:
-        if isinstance(node, Mapping):
-            seen[id(node)] = {key: plain(entry.node, seen) for key, entry in node.entries.items()}
-        else:
-            seen[id(node)] = [plain(item, seen) for item in node.items]
-    return seen[id(node)]
-
-
-def is_utf8(text: str) -> bool:
-    """Whether `text` can be written at all: no lone surrogate, which Python makes of bytes that it cannot decode."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def count(node: Node, seen: dict[int, int] | None = None) -> int:
-    """The values that a node holds, those of a shared one counted each time."""
-    if isinstance(node, Scalar):
-        return 1
-    seen = {} if seen is None else seen
-    if id(node) not in seen:
-        seen[id(node)] = 1 + sum(count(child, seen) for _, child in children(node))
-    return seen[id(node)]
-
-
-def children(node: Node) -> list[tuple[str | int, Node]]:
-    """What stands right below a node, and under which key or index."""
-    if isinstance(node, Scalar):
-        return []
-    if isinstance(node, Mapping):
-        return [(key, entry.node) for key, entry in node.entries.items()]
-    return list(enumerate(node.items))
 
 
 def parse(text: str, source: str | None = None, parser: Any = None) -> tuple[Node | None, list[Fault]]:
@@ -216,7 +126,7 @@ class _Tree:
             raise _TreeError(mark, (), f"nested more than {DEEPEST} deep; use fewer levels")
         if event.tag not in _STRUCTURES[type(event)]:
             self._fault(mark, _no_such_tag(event.tag))
-        frame = _Frame(Mapping(mark) if isinstance(event, yaml.MappingStartEvent) else Sequence(mark))
+        frame = _Frame(Mapping(mark, {}) if isinstance(event, yaml.MappingStartEvent) else Sequence(mark, []))
         if event.anchor is not None:
             self._anchors[event.anchor] = frame.node
         self._open.append(frame)
@@ -252,15 +162,15 @@ class _Tree:
             what = "a NUL character" if "\0" in text else "half of a surrogate pair"
             self._fault(mark, f"holds {what}, which no program can be given; remove it")
             text = text.encode(errors="replace").decode().replace("\0", "")
-        node = Scalar(mark, self._resolved(mark, text) if is_plain else text)
+        value: Value = self._resolved(mark, text) if is_plain or tag in _TYPES else text
         if tag in _TYPES:
-            node.value = self._resolved(mark, text)
-            if tag == _CORE + "float" and type(node.value) is int:
-                node.value = float(node.value)
-            if type(node.value) is not _TYPES[tag]:
+            if tag == _CORE + "float" and type(value) is int:
+                value = float(value)
+            if type(value) is not _TYPES[tag]:
                 self._fault(mark, f"is no `{_short(tag)}`, as its tag says; correct the value, or remove the tag")
         elif tag not in {None, "!", _CORE + "str"}:
             self._fault(mark, _no_such_tag(tag))
+        node = Scalar(mark, value, mark.line + 1 if event.style == "|" else None)
         if event.anchor is not None:
             self._anchors[event.anchor] = node
         self._add(node, 0)

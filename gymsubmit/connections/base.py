@@ -28,6 +28,12 @@ class Connection(Protocol):
         The arguments are in no argument list that another user could read.
         """
 
+    def interrupt(self) -> None:
+        """End the script that runs, and any that is run later: `run` returns with what it has written.
+
+        May be called from a signal handler.
+        """
+
     def stage(self, run_dir: PurePosixPath, benchmarks: Iterable[str], files: Iterable[StagedFile]) -> None:
         """Make the directory `run_dir` there, whole or not at all.
 

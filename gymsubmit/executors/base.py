@@ -127,6 +127,12 @@ class Executor(Protocol):
     def submit(self, submission: Submission) -> Receipt:
         """Start or queue every benchmark of a staged submission."""
 
+    def interrupt(self) -> None:
+        """Wait for no answer any longer: `submit` returns with what was queued until now.
+
+        May be called from a signal handler.
+        """
+
     def follow(self, submission: Submission, receipt: Receipt) -> Iterator[tuple[str, JobStatus]]:
         """Each queued benchmark's status whenever it has changed, until all have ended."""
 

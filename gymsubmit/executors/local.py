@@ -132,6 +132,9 @@ class LocalExecutor:
         )
         return Receipt(queued, {"runner_pid": runner.pid})
 
+    def interrupt(self) -> None:
+        """Nothing that would take long is waited for: the runner answers once it has started the first job."""
+
     def status(self, job_dir: PurePosixPath) -> JobStatus | None:
         """What became of the job in `job_dir`."""
         return read_status(job_dir)

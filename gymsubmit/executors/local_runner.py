@@ -9,7 +9,8 @@ What it tells others:
 - stdout, a pipe: first one JSON object `{"failed": {BENCHMARK: WHY}}` once the first job was started, then the number
   of a benchmark (from 0) on a line whenever its state has changed. Nobody needs to listen.
 
-TERM ends the running job by TERM to its process group; it and those after it become CANCELLED.
+TERM ends the running job by TERM to its process group; it and those after it become CANCELLED. A second TERM is a KILL
+to all that is left of it.
 """
 
 import contextlib
@@ -104,13 +105,36 @@ class Runner:
         self.environment = environment
         self.process: subprocess.Popen[bytes] | None = None
         self.cancelled = False
+        self.killed = False
 
     def cancel(self, _signal: int, _frame: object) -> None:
         """The handler of TERM."""
+        self.killed = self.cancelled
         self.cancelled = True
+        self.end_process()
+
+    def end_process(self) -> None:
+        """Ask the running job to end, or make it."""
         if self.process is not None:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGTERM)
+                os.killpg(self.process.pid, signal.SIGKILL if self.killed else signal.SIGTERM)
+
+    def end_session(self, session: int) -> None:
+        """End what a job left running, as the end of a Slurm job does: the next job uses the same ports."""
+        deadline = time.monotonic() + KILL_WAIT_SECONDS
+        asked: set[int] = set()
+        while running := left_behind(session):
+            late = self.killed or time.monotonic() > deadline
+            for pid in running if late else running - asked:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL if late else signal.SIGTERM)
+            asked |= running
+            time.sleep(0.05)
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+            if time.monotonic() > deadline + KILL_WAIT_SECONDS:
+                return  # another user's, or stuck in the kernel
 
     def start(self, job: Job) -> str | None:
         """Start the job; why it could not be, None when it runs."""
@@ -137,7 +161,7 @@ class Runner:
             os.close(log)
         job.write(state="RUNNING", started_at=now(), process=identity(self.process.pid))
         if self.cancelled:  # while it was being started
-            self.cancel(signal.SIGTERM, None)
+            self.end_process()
         return None
 
     def finish(self, job: Job) -> None:
@@ -152,7 +176,7 @@ class Runner:
         self.process.returncode = code
         self.process = None
         ended_at = now()
-        end_session(pid)
+        self.end_session(pid)
         reason = None
         if code < 0:
             reason = f"killed by {signal.Signals(-code).name}"
@@ -194,24 +218,6 @@ def left_behind(session: int) -> set[int]:
         if stat and stat[0] not in "ZX" and (int(stat[1]) == os.getpid() or int(stat[3]) == session):
             found.add(int(entry))
     return found
-
-
-def end_session(session: int) -> None:
-    """End what a job left running, as the end of a Slurm job does: the next job uses the same ports."""
-    deadline = time.monotonic() + KILL_WAIT_SECONDS
-    asked: set[int] = set()
-    while running := left_behind(session):
-        late = time.monotonic() > deadline
-        for pid in running if late else running - asked:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL if late else signal.SIGTERM)
-        asked |= running
-        time.sleep(0.05)
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        if time.monotonic() > deadline + KILL_WAIT_SECONDS:
-            return  # another user's, or stuck in the kernel
 
 
 def main(argv: list[str]) -> None:

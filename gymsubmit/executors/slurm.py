@@ -73,6 +73,10 @@ class SlurmExecutor:
         answer = remote.run(self._connection, "queue", arguments)
         return Receipt(read_answers(submission.benchmarks, answer), {})
 
+    def interrupt(self) -> None:
+        """End the shell that queues the jobs: `submit` returns with those that were queued until now."""
+        self._connection.interrupt()
+
     def follow(self, submission: Submission, receipt: Receipt) -> Iterator[tuple[str, JobStatus]]:
         """Each queued benchmark's status whenever it has changed, until all have ended.
 

@@ -1,11 +1,11 @@
 """The driver step: what evaluates the policy, and how it is told where the policy is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gymsubmit.config.driver import Benchmark
 from gymsubmit.config.placeholders import escape
 from gymsubmit.config.submit import SubmitConfig
+from gymsubmit.frozen import Frozen
 from gymsubmit.lower.environment import variables
 from gymsubmit.lower.launch import Launches
 from gymsubmit.lower.nodes import NodeRange
@@ -19,8 +19,7 @@ NAME = "driver"
 POLICY_API_KEY = "dummy"
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyEndpoint:
+class PolicyEndpoint(Frozen):
     """Where a benchmark finds the policy."""
 
     base_url: str

@@ -1,8 +1,10 @@
 """The variables of a step, and what they need of the submitting machine and of the job."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from gymsubmit.config.env import EnvHost, EnvLiteral, EnvRuntime, parse_env_value
+from gymsubmit.config.env import EnvHost, EnvLiteral, EnvRuntime, EnvValue, parse_env_value
+from gymsubmit.config.findings import Path
+from gymsubmit.config.paths import dotted
 from gymsubmit.config.services import VllmPdService
 from gymsubmit.config.submit import SubmitConfig
 from gymsubmit.plan import RuntimeValue, Variable
@@ -32,32 +34,30 @@ def hook_variables(variables: tuple[Variable, ...]) -> tuple[Variable, ...]:
     return tuple(variable for variable in variables if variable.name.startswith(_HOOK_PREFIXES))
 
 
-def environments(config: SubmitConfig) -> dict[str, Mapping[str, str]]:
-    """Every `env` of the config by its dotted path."""
-    paths: dict[str, Mapping[str, str]] = {}
+def _sources(config: SubmitConfig) -> Iterator[tuple[Path, EnvValue]]:
+    """Every variable of every step: the path of its value, and what that says."""
+    environments: list[tuple[Path, Mapping[str, str]]] = []
     for name, service in config.services.items():
-        paths[f"services.{name}.env"] = service.env
+        environments.append((("services", name), service.env))
         if isinstance(service, VllmPdService):
-            paths[f"services.{name}.prefill.env"] = service.prefill.env
-            paths[f"services.{name}.decode.env"] = service.decode.env
-    return paths | {"driver.env": config.driver.env}
+            environments.append((("services", name, "prefill"), service.prefill.env))
+            environments.append((("services", name, "decode"), service.decode.env))
+    for path, env in (*environments, (("driver",), config.driver.env)):
+        for variable, value in env.items():
+            yield (*path, "env", variable), parse_env_value(value)
 
 
-def secrets(config: SubmitConfig) -> dict[str, list[str]]:
-    """The submitting machine's variables that a config asks for, each with the fields that do."""
-    wanted: dict[str, list[str]] = {}
-    for path, env in environments(config).items():
-        for name, value in env.items():
-            if isinstance(source := parse_env_value(value), EnvHost):
-                wanted.setdefault(source.name, []).append(f"{path}.{name}")
+def secrets(config: SubmitConfig) -> dict[str, list[Path]]:
+    """The submitting machine's variables that a config asks for, each with the paths of the values that do."""
+    wanted: dict[str, list[Path]] = {}
+    for path, source in _sources(config):
+        if isinstance(source, EnvHost):
+            wanted.setdefault(source.name, []).append(path)
     return wanted
 
 
 def runtime_values(config: SubmitConfig) -> tuple[RuntimeValue, ...]:
     """The variables that must be set where the job runs."""
     return tuple(
-        RuntimeValue(source.name, f"{path}.{name}")
-        for path, env in environments(config).items()
-        for name, value in env.items()
-        if isinstance(source := parse_env_value(value), EnvRuntime)
+        RuntimeValue(source.name, dotted(path)) for path, source in _sources(config) if isinstance(source, EnvRuntime)
     )

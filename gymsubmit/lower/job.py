@@ -1,12 +1,12 @@
 """The plan of each benchmark's job, put together."""
 
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from gymsubmit.config.compute import SlurmCompute
 from gymsubmit.config.driver import Benchmark
 from gymsubmit.config.services import CommandService, VllmService
 from gymsubmit.config.submit import SubmitConfig
+from gymsubmit.frozen import Frozen
 from gymsubmit.lower.allocation import allocation
 from gymsubmit.lower.driver import lower_driver
 from gymsubmit.lower.environment import runtime_values, secrets
@@ -23,8 +23,7 @@ from gymsubmit.words import NodeHost, Word
 FIXED_JOB_ID = "gym-job-00000000T000000Z-000000"
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Frozen):
     """One submission: its id and its directory where the jobs run."""
 
     gym_job_id: str
@@ -40,7 +39,7 @@ def lower(config: SubmitConfig, run: Run) -> tuple[JobPlan, ...]:
     """The plans of a config's benchmarks, in their order.
 
     Raises:
-        NotInThisVersionError: the config asks for something that cannot be run yet.
+        UnsupportedError: the config asks for something that cannot be run yet.
     """
     nodes = Nodes(config)
     services = check_supported(config, nodes)

@@ -1,7 +1,6 @@
 """How each step is started: its container, its variables, its extra options."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from gymsubmit.config.compute import SlurmCompute
@@ -9,6 +8,7 @@ from gymsubmit.config.images import pyxis_image
 from gymsubmit.config.names import identifier
 from gymsubmit.config.options import Scalar, set_options
 from gymsubmit.config.submit import SubmitConfig
+from gymsubmit.frozen import Frozen
 from gymsubmit.lower.environment import hook_variables
 from gymsubmit.lower.nodes import NodeRange, Nodes
 from gymsubmit.plan import Container, Devices, Launch, Script, StagedFile, Variable
@@ -25,8 +25,7 @@ def launcher(config: SubmitConfig) -> str:
     return "srun" if compute.container_runtime == "none" else compute.container_runtime
 
 
-@dataclass(frozen=True, slots=True)
-class Launches:
+class Launches(Frozen):
     """Makes the launches of one job, whose directory is `directory`."""
 
     config: SubmitConfig

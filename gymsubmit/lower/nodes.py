@@ -1,18 +1,17 @@
 """Which nodes the allocation has, and which of them each service and the driver run on."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gymsubmit.config.compute import LocalCompute, NodePool
 from gymsubmit.config.names import identifier
 from gymsubmit.config.services import CommandService, VllmService
 from gymsubmit.config.submit import SubmitConfig
+from gymsubmit.frozen import Frozen
 from gymsubmit.plan import Placement, Pool
 from gymsubmit.words import AllHosts, NodeHost, PoolHosts, Word
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRange:
+class NodeRange(Frozen):
     """`count` nodes from node `first` on; `pool` where they are a pool's, `whole` where they are all."""
 
     first: int

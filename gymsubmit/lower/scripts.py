@@ -1,8 +1,8 @@
 """The user's own scripts: carried in the job script, or staged as files beside it."""
 
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from gymsubmit.frozen import Frozen
 from gymsubmit.plan import Script, StagedFile
 from gymsubmit.words import UserShell, Word
 
@@ -10,8 +10,7 @@ from gymsubmit.words import UserShell, Word
 LONGEST_CARRIED_BYTES = 24 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class LoweredScript:
+class LoweredScript(Frozen):
     """A script as shell text to run (`script`) or as a program with its interpreter (`argv`); and its file, if any."""
 
     script: Script | None

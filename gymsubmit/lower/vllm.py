@@ -5,7 +5,7 @@ from gymsubmit.config.ray import WORKER_PORTS, client_server_port
 from gymsubmit.config.services import VllmService
 from gymsubmit.lower.nodes import NodeRange
 from gymsubmit.plan import DataParallelStep, Launch, RayInstanceStep, ServerStep
-from gymsubmit.words import NodeAddress, OwnAddress, RankOffset, Word
+from gymsubmit.words import NodeAddress, NodeEndpoint, OwnAddress, RankOffset, Word
 
 
 def is_ray_instance(service: VllmService, nodes: NodeRange) -> bool:
@@ -58,7 +58,7 @@ def _serve(service: VllmService) -> tuple[Word, ...]:
 
 
 def _over_ray(service: VllmService, nodes: NodeRange, launch: Launch, argv: tuple[Word, ...]) -> RayInstanceStep:
-    head = NodeAddress(nodes.first)
+    ray_address = NodeEndpoint(nodes.first, service.ray_port)
     common: tuple[Word, ...] = (
         *("--node-ip-address", OwnAddress()),
         *("--min-worker-port", WORKER_PORTS[0]),
@@ -67,8 +67,9 @@ def _over_ray(service: VllmService, nodes: NodeRange, launch: Launch, argv: tupl
     )
     return RayInstanceStep(
         launch,
-        head=head,
+        head=NodeAddress(nodes.first),
         ray_port=service.ray_port,
+        ray_address=ray_address,
         ray_head=(
             "ray",
             "start",
@@ -81,7 +82,7 @@ def _over_ray(service: VllmService, nodes: NodeRange, launch: Launch, argv: tupl
             "--disable-usage-stats",
             *common,
         ),
-        ray_worker=("ray", "start", "--address", (head, f":{service.ray_port}"), *common),
+        ray_worker=("ray", "start", "--address", ray_address, *common),
         argv=argv,
     )
 

@@ -130,6 +130,9 @@ class Scanner(QuoteScanner):
             frame.begins = False
             self.frames.append(Frame(Kind.SUBSHELL))
         elif takes_commands(frame) and frame.word and frame.word.endswith("="):
+            # bash 5.2 reads it twice there, and the second time a comment or a \' opens a quotation.
+            if any(around.kind is Kind.SUBSTITUTION for around in self.frames):
+                raise self.refused("an array's ( ) inside $( ); assign it before, and use it there")
             self._nest(Frame(Kind.ARRAY))
         else:
             raise self.refused("`(` within a word or where no command begins; quote it, or put a blank before it")

@@ -1,18 +1,17 @@
 """The comment that opens every template: what it is for, and the variables that it receives."""
 
 import re
-from dataclasses import dataclass
 
 from jinja2 import meta
 
 from gymsubmit.errors import TemplateError
+from gymsubmit.frozen import Frozen
 from gymsubmit.render.environment import BashEnvironment
 
 OPENING = re.compile(r"\{## (?P<summary>[^#]*?)\nReceives: (?P<receives>nothing|[a-z_]+(?:, [a-z_]+)*)\. ##\}\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Contract:
+class Contract(Frozen):
     """What a template's opening comment says."""
 
     summary: str

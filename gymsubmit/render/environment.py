@@ -1,6 +1,5 @@
 """The Jinja environment for bash: every value is one shell word, and a template can do little but place values."""
 
-import dataclasses
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from jinja2.utils import concat
 from markupsafe import Markup
 
 from gymsubmit.errors import TemplateError
+from gymsubmit.frozen import Frozen
 from gymsubmit.render.cache import user_cache
 from gymsubmit.render.shell import FILTERS, word
 
@@ -88,7 +88,7 @@ class BashEnvironment(ImmutableSandboxedEnvironment):
             raise TemplateError(f"templates/{name}:{error.lineno}: {error.message}; see Jinja's syntax") from None
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Give a public field of a dataclass, a macro of an imported template, or a property of `loop`."""
+        """Give a public field of a Frozen, a macro of an imported template, or a property of `loop`."""
         kind: type = type(obj)
         if attribute in _public_fields(kind):
             return getattr(obj, attribute)
@@ -109,9 +109,9 @@ class BashEnvironment(ImmutableSandboxedEnvironment):
 
 @cache
 def _public_fields(kind: type) -> frozenset[str]:
-    # Asked for every value of every template; a dataclass makes its list anew each time.
-    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
-    return frozenset(field.name for field in fields if not field.name.startswith("_"))
+    # Asked for every value of every template.
+    fields = kind.__match_args__ if issubclass(kind, Frozen) else ()
+    return frozenset(field for field in fields if not field.startswith("_"))
 
 
 def make_environment(template_directory: Path | None = None) -> BashEnvironment:

@@ -1,10 +1,10 @@
 """Which templates a plan is written with, and the files that come out."""
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePosixPath
 from typing import assert_never
 
+from gymsubmit.frozen import Frozen
 from gymsubmit.plan import (
     DataParallelStep,
     Driver,
@@ -26,8 +26,7 @@ JOB_SCRIPT = PurePosixPath("job.sh")
 PLAN_FILE = PurePosixPath("plan.json")
 
 
-@dataclass(frozen=True, slots=True)
-class Uses:
+class Uses(Frozen):
     """Which functions a script needs: one that nothing calls is not written."""
 
     process_groups: bool

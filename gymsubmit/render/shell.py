@@ -16,6 +16,7 @@ from markupsafe import Markup
 from gymsubmit.words import (
     AllHosts,
     NodeAddress,
+    NodeEndpoint,
     NodeHost,
     NodeUrl,
     OwnAddress,
@@ -174,12 +175,8 @@ def _expansion(value: object) -> str:
             return f"${_identifier(name)}"
         case Secret(name):
             return f"$GYM_SECRET_{_identifier(name)}"
-        case NodeHost(index):
-            return f"${{gym_nodes[{index:d}]}}"
-        case NodeAddress(index):
-            return f"$GYM_NODE_ADDRESS_{index:d}"
-        case NodeUrl(index, port):
-            return f"$GYM_NODE_URL_{index:d}:{port:d}"
+        case NodeHost() | NodeAddress() | NodeUrl() | NodeEndpoint():
+            return _of_node(value)
         case OwnAddress():
             return "$GYM_OWN_ADDRESS"
         case AllHosts():
@@ -188,6 +185,19 @@ def _expansion(value: object) -> str:
             return f"$((SLURM_NODEID * {per_node:d}))"
         case _:
             raise RefusedValueError(f"{_named(value)} is not a word; pass text, a number or another Word")
+
+
+def _of_node(value: NodeHost | NodeAddress | NodeUrl | NodeEndpoint) -> str:
+    match value:
+        case NodeHost(index):
+            return f"${{gym_nodes[{index:d}]}}"
+        case NodeAddress(index):
+            return f"$GYM_NODE_ADDRESS_{index:d}"
+        case NodeUrl(index, port):
+            return f"$GYM_NODE_URL_{index:d}:{port:d}"
+        case NodeEndpoint(index, port):
+            # The URL's host, which has the brackets.
+            return f"${{GYM_NODE_URL_{index:d}#http://}}:{port:d}"
 
 
 def _quoted(part: str, *, may_begin_command: bool) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 from slurm_cluster import SCRIPTS, Cluster
+from stand_ins import make_image
 from submissions import ROOT, Login, requirements
 
 
@@ -80,3 +81,10 @@ def login(
     packages = cluster.make_directory("gymsubmit")
     zipfile.ZipFile(wheel).extractall(cluster.outside(packages))
     return Login(cluster, virtual_environment(*requirements()) / "bin" / "python", packages)
+
+
+@pytest.fixture(scope="session")
+def vllm_image(cluster: Cluster, virtual_environment: Callable[..., Path]) -> str:
+    """An image with the stand-in for vLLM, and the real Ray."""
+    venv = virtual_environment("ray==2.60.0", "hydra-core==1.3.2")
+    return make_image(cluster, "nvcr.io#nvidia/vllm:25.09", "vllm", venv=venv)

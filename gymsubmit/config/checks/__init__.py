@@ -6,6 +6,7 @@ from gymsubmit.config.checks.flags import check_flags
 from gymsubmit.config.checks.gpus import check_gpus
 from gymsubmit.config.checks.layout import Layout
 from gymsubmit.config.checks.names import check_names
+from gymsubmit.config.checks.over_nodes import check_over_nodes
 from gymsubmit.config.checks.placement import check_placement
 from gymsubmit.config.checks.ports import check_ports
 from gymsubmit.config.checks.references import check_references
@@ -25,6 +26,7 @@ def check(config: SubmitConfig) -> list[Finding]:
         *check_directives(config, layout),
         *check_names(config, layout),
         *check_placement(config, layout),
+        *check_over_nodes(config, layout),
         *check_ports(config, layout),
         *check_gpus(config, layout),
         *check_benchmarks(config),

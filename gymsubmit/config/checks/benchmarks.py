@@ -27,7 +27,7 @@ def check_benchmarks(config: SubmitConfig) -> Iterator[Finding]:
             yield from _command(path, benchmark)
         if local and benchmark.resume:
             message = "a local compute cannot resume; remove it"
-            yield Finding((*path, "resumable"), message, involved=(("compute", config.compute_name, "type"),))
+            yield Finding((*path, "resumable"), message, involved=((*config.compute_path, "type"),))
 
 
 def _policy_keys(path: Path, benchmark: Benchmark) -> Iterator[Finding]:

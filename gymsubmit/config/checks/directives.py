@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from gymsubmit.config.base import FrozenDict
 from gymsubmit.config.checks.layout import Layout
 from gymsubmit.config.compute import LocalCompute, NodePool, SlurmCompute
-from gymsubmit.config.findings import Finding, Path
+from gymsubmit.config.findings import ANY_NAME, Finding, Path
 from gymsubmit.config.options import Scalar
+from gymsubmit.config.paths import dotted
 from gymsubmit.config.services import VllmPdService
 from gymsubmit.config.submit import SubmitConfig
 
@@ -63,16 +64,15 @@ def check_directives(config: SubmitConfig, layout: Layout) -> Iterator[Finding]:
     compute = config.only_compute
     if isinstance(compute, LocalCompute):
         return
-    path: Path = ("compute", config.compute_name)
+    path: Path = config.compute_path
     owned = dict(_DIRECTIVES)
     if any(benchmark.resume for benchmark in config.driver.benchmarks.values()):
         owned |= _WHEN_RESUMABLE
-    where = ".".join(str(key) for key in path)
+    where = dotted(path)
     yield from _owned(owned, (*path, "extra_args"), compute.extra_args, c=where, p=f"{where}.node_pools.<pool>")
     for name, pool in compute.node_pools.items():
         here = layout.pool_path(name)
-        pool_field = f"{where}.node_pools.{name}"
-        yield from _owned(owned, (*here, "extra_args"), pool.extra_args, c=where, p=pool_field)
+        yield from _owned(owned, (*here, "extra_args"), pool.extra_args, c=where, p=dotted(here))
     if not compute.heterogeneous:
         yield from _disagreements(layout, compute)
 
@@ -127,8 +127,12 @@ def _disagreement(layout: Layout, field: tuple[str, ...], values: Mapping[str, S
         yield Finding(
             (*layout.pool_path(differing[0]), *field),
             f"node pools of one allocation must agree, but {listed}; write the same for all, "
-            f"or set compute.{layout.config.compute_name}.heterogeneous: true",
-            involved=((*layout.pool_path(names[0]), *field),),
+            f"or set {dotted((*layout.config.compute_path, 'heterogeneous'))}: true",
+            involved=(
+                *((*layout.pool_path(name), *field) for name in names),
+                layout.pool_path(ANY_NAME),
+                (*layout.config.compute_path, "heterogeneous"),
+            ),
         )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from gymsubmit.config.arguments import Arguments, flags, owned_flag, split_words
 from gymsubmit.config.findings import Finding, Path
+from gymsubmit.config.paths import dotted
 from gymsubmit.config.services import RayService, VllmPdService, VllmService
 from gymsubmit.config.submit import SubmitConfig
 
@@ -75,6 +76,6 @@ def _owned(path: Path, arguments: "Arguments", owned: Mapping[str, str]) -> Iter
             continue
         advice = owned[key]
         if " " not in advice:
-            advice = f"set {'.'.join(str(part) for part in path)}.{advice} instead"
+            advice = f"set {dotted((*path, advice))} instead"
         known = f"{flag} ({key})" if key != flag and not key.endswith("*") else flag
         yield Finding((*path, "extra_args"), f"{known} is set by the compiler; {advice}")

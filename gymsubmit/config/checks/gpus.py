@@ -1,16 +1,15 @@
 """GPUs: what services need against what their nodes have."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gymsubmit.config.checks.layout import Layout, Part
-from gymsubmit.config.findings import Finding, Path
+from gymsubmit.config.findings import ANY_NAME, Finding, Path
 from gymsubmit.config.services import CommandService, RayService, VllmPdService, VllmService
 from gymsubmit.config.submit import SubmitConfig
+from gymsubmit.frozen import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class _Need:
+class _Need(Frozen):
     """GPUs that a part needs on each of its nodes; `per_node` None is not known.
 
     `total` and `available` are compared for the part alone, and `product` spells `total` out.
@@ -44,7 +43,7 @@ def check_gpus(config: SubmitConfig, layout: Layout) -> Iterator[Finding]:
                 _largest(part),
                 f"{need.product} GPUs are needed {need.where}, where there {has}; "
                 "use fewer, or ask for more GPUs or nodes",
-                involved=_pools_asked(config, layout, part),
+                involved=_drawn_from(layout, part),
             )
     yield from _together(layout, [need for need in needs if need.part.path not in wrong], wrong)
 
@@ -103,7 +102,7 @@ def _uneven(config: SubmitConfig, layout: Layout, part: Part) -> Finding | None:
         (*part.path, "number_of_instances"),
         f"{service.number_of_instances} instances cannot be shared out evenly over the {len(nodes)} nodes of "
         f"{layout.pools_named(nodes)}; write a multiple of {len(nodes)}, or use_ray_serve: true",
-        involved=_pools_asked(config, layout, part, "nodes"),
+        involved=_drawn_from(layout, part),
     )
 
 
@@ -127,9 +126,15 @@ def _largest(part: Part) -> Path:
     return (*part.path, field) if getattr(part.service, field) > 1 else part.path
 
 
-def _pools_asked(config: SubmitConfig, layout: Layout, part: Part, field: str = "gpus_per_node") -> tuple[Path, ...]:
-    pools = dict.fromkeys(pool for pool in map(layout.pool_of, part.nodes) if pool is not None)
-    return tuple((*layout.pool_path(pool), field) for pool in pools)
+def _drawn_from(layout: Layout, *parts: Part) -> tuple[Path, ...]:
+    """The values that say what parts need, and what their nodes have."""
+    involved: list[Path] = []
+    for part in parts:
+        pools = dict.fromkeys(pool for pool in map(layout.pool_of, part.nodes) if pool is not None)
+        involved += [(*layout.pool_path(pool), "gpus_per_node") for pool in pools]
+        involved += [(*part.path, field) for field in ("gpus", "num_gpus")]
+        involved += layout.placed_by(part)
+    return tuple(involved)
 
 
 def _together(layout: Layout, needs: list[_Need], wrong: set[Path]) -> Iterator[Finding]:
@@ -149,18 +154,20 @@ def _together(layout: Layout, needs: list[_Need], wrong: set[Path]) -> Iterator[
             known = [need for need in group if need.per_node]
             total = sum(need.per_node or 0 for need in known)
             if total > gpus:
-                yield _too_many(known, total, f"node pool {pool}", gpus)
+                yield _too_many(layout, known, total, pool)
             elif 0 < total < gpus and len(known) == len(group) and not any(node in each for each in known_wrong):
                 yield _idle(layout, known, total, pool)
 
 
-def _too_many(needs: list[_Need], total: int, where: str, gpus: int) -> Finding:
+def _too_many(layout: Layout, needs: list[_Need], total: int, pool: str) -> Finding:
     listed = " + ".join(f"{need.part.label} {need.per_node}" for need in needs)
     return Finding(
         _largest(needs[-1].part),
-        f"{listed} = {total} GPUs are needed on a node of {where}, where there are only {gpus}; "
+        f"{listed} = {total} GPUs are needed on a node of node pool {pool}, "
+        f"where there are only {layout.pools[pool].gpus_per_node}; "
         "pin one of them elsewhere, or lower what they need",
-        involved=tuple(need.part.path for need in needs[:-1]),
+        # A part that needs more than is known may be on the node too.
+        involved=(*_drawn_from(layout, *layout.parts), ("services", ANY_NAME)),
     )
 
 

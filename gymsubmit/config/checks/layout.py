@@ -3,19 +3,27 @@
 Nodes are numbers within the allocation, from 0; pools own contiguous ranges of them in declaration order.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from gymsubmit.config.compute import LocalCompute, NodePool
-from gymsubmit.config.findings import Path
+from gymsubmit.config.findings import ANY_NAME, Path, unknown_name
+from gymsubmit.config.paths import dotted
 from gymsubmit.config.services import CommandService, RayService, VllmPdService, VllmService
 from gymsubmit.config.submit import SubmitConfig
+from gymsubmit.frozen import Frozen
 
+# The fields of a service that decide on how many nodes it runs.
+_SHAPE = (
+    "tensor_parallel_size",
+    "pipeline_parallel_size",
+    "number_of_instances",
+    "use_ray_serve",
+    "per_node",
+)
 AnyService = VllmService | VllmPdService | RayService | CommandService
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Frozen):
     """A service, or a tier of one, on its nodes. `path` leads to it in the config, `label` is that path as text."""
 
     path: Path
@@ -25,11 +33,10 @@ class Part:
     @property
     def label(self) -> str:
         """The path as users write it."""
-        return ".".join(str(key) for key in self.path)
+        return dotted(self.path)
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Frozen):
     """The nodes of an allocation and what runs on them."""
 
     config: SubmitConfig
@@ -77,9 +84,34 @@ class Layout:
                     parts.append(Part(where, part, nodes))
         return tuple(parts)
 
+    def placed_by(self, part: Part) -> tuple[Path, ...]:
+        """The values that decide on which nodes a part runs."""
+        own = [(*part.path, field) for field in ("node_pool", *_SHAPE)]
+        own.append((*part.path[:2], "server_per_node"))
+        pool = None if isinstance(part.service, RayService) else part.service.node_pool
+        if pool is not None:
+            return (*own, (*self.pool_path(pool), "nodes"))
+        return (*own, *self._allocation, *self.driver_placed_by)
+
+    @cached_property
+    def _allocation(self) -> tuple[Path, ...]:
+        """The values that decide how many nodes there are, and what is on them."""
+        fields = [(*self.pool_path(pool), field) for pool in self.pools for field in ("nodes", "gpus_per_node")]
+        return (*fields, self.pool_path(ANY_NAME), (*self.config.compute_path, "type"))
+
+    @cached_property
+    def driver_placed_by(self) -> tuple[Path, ...]:
+        """The values that decide which node the driver runs on."""
+        name, path = self.config.driver.policy_model, ("driver", "policy_model")
+        if name is None:
+            return (path,)
+        if self.config.policy is None:
+            return (path, *unknown_name(("services",), name))
+        return (path, ("services", name, "node_pool"))
+
     def pool_path(self, pool: str) -> Path:
         """The path of a node pool in the config."""
-        return ("compute", self.config.compute_name, "node_pools", pool)
+        return (*self.config.compute_path, "node_pools", pool)
 
     def pool_of(self, node: int) -> str | None:
         """The name of the pool that owns a node."""

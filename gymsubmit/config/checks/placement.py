@@ -15,14 +15,14 @@ def check_placement(config: SubmitConfig, layout: Layout) -> Iterator[Finding]:
     if isinstance(compute, LocalCompute):
         return
     if compute.heterogeneous:
-        heterogeneous = ("compute", config.compute_name, "heterogeneous")
+        heterogeneous = (*config.compute_path, "heterogeneous")
         for part in layout.parts:
             if layout.pool_of(part.nodes[0]) != layout.pool_of(part.nodes[-1]):
                 message = (
                     f"would span {layout.pools_named(part.nodes)} in one step, which a heterogeneous job cannot; "
                     "pin it with node_pool"
                 )
-                yield Finding(part.path, message, involved=(heterogeneous,))
+                yield Finding(part.path, message, involved=(heterogeneous, *layout.placed_by(part)))
     used = {layout.driver_node}.union(*(_nodes_used(layout, part) for part in layout.parts))
     for name, nodes in layout.pool_nodes.items():
         idle = sum(node not in used for node in nodes)

@@ -1,14 +1,15 @@
 """Listeners that could share a node, and the ports they would use."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gymsubmit.config.arguments import split_words
 from gymsubmit.config.checks.layout import Layout, Part
 from gymsubmit.config.findings import Finding, Path
+from gymsubmit.config.paths import dotted
 from gymsubmit.config.ray import WORKER_PORTS, client_server_port
 from gymsubmit.config.services import CommandService, RayService, VllmPdService, VllmService
 from gymsubmit.config.submit import SubmitConfig
+from gymsubmit.frozen import Frozen
 
 _COLLECTOR_PORTS = {4317: "OTLP over gRPC", 4318: "OTLP over HTTP", 13133: "its health check"}
 # Ray's defaults: flag to move it, port, whether the head alone listens.
@@ -19,8 +20,7 @@ _RAY_PORTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Listener:
+class _Listener(Frozen):
     """Ports that a process listens on, on each of `nodes`; `path` is the field that they come from, `name` its text.
 
     `fixed`: no field moves them. `searched`: it takes those of them that are free (Ray's workers), which is no harm to
@@ -37,13 +37,17 @@ class _Listener:
 
 def check_ports(config: SubmitConfig, layout: Layout) -> Iterator[Finding]:
     """No two listeners that can share a node use one port."""
-    listeners = [listener for part in layout.parts for listener in _listeners(config, layout, part)]
+    listeners = [
+        (listener, _drawn_from(layout, part)) for part in layout.parts for listener in _listeners(config, layout, part)
+    ]
     if config.otel and config.otel.enabled:
         driver = range(layout.driver_node, layout.driver_node + 1)
+        drawn_from = (("otel", "enabled"), *layout.driver_placed_by)
         for port, what in _COLLECTOR_PORTS.items():
-            listeners.append(_Listener(range(port, port + 1), driver, ("otel",), f"the collector ({what})", fixed=True))
-    for index, listener in enumerate(listeners):
-        for other in listeners[:index]:
+            collector = _Listener(range(port, port + 1), driver, ("otel",), f"the collector ({what})", fixed=True)
+            listeners.append((collector, drawn_from))
+    for index, (listener, own) in enumerate(listeners):
+        for other, others in listeners[:index]:
             ports, nodes = _shared(listener.ports, other.ports), _shared(listener.nodes, other.nodes)
             # Tiers that share nodes have been told already that they must not.
             if ports and nodes and listener.path != other.path and not (listener.searched and other.searched):
@@ -53,8 +57,19 @@ def check_ports(config: SubmitConfig, layout: Layout) -> Iterator[Finding]:
                     here.path,
                     f"port {ports[0]} is used by {here.name} and by {there.name} on "
                     f"{layout.pools_named(nodes)}; change one of them",
-                    involved=(there.path,),
+                    involved=(there.path, *own, *others),
                 )
+
+
+def _drawn_from(layout: Layout, part: Part) -> tuple[Path, ...]:
+    """The values that say where a part listens, but for the field of the port."""
+    owner, drawn_from = part.path[:2], layout.placed_by(part)
+    if isinstance(part.service, RayService):
+        return (*drawn_from, (*owner, "node_pools"), (*owner, "extra_args"))
+    if part.path == owner:
+        return drawn_from
+    # A tier's ports follow from the router's and from the other tier's.
+    return (*drawn_from, (*owner, "port"), (*owner, "prefill", "data_parallel_rpc_port"))
 
 
 def _shared(one: range, other: range) -> range:
@@ -92,7 +107,7 @@ def _vllm(config: SubmitConfig, part: Part, service: VllmService) -> Iterator[_L
         first = owner.nixl_side_channel_port + (part.path[-1] == "decode")
         ranks = service.tensor_parallel_size * service.pipeline_parallel_size * service.number_of_instances
         path = (*part.path[:-1], "nixl_side_channel_port")
-        name = f"{'.'.join(str(key) for key in path)} ({first} and up, one a rank of {part.path[-1]})"
+        name = f"{dotted(path)} ({first} and up, one a rank of {part.path[-1]})"
         yield _Listener(range(first, first + ranks), part.nodes, path, name)
 
 

@@ -6,6 +6,7 @@ from gymsubmit.config.checks.layout import AnyService
 from gymsubmit.config.compute import LocalCompute, SlurmCompute
 from gymsubmit.config.findings import Finding, Path
 from gymsubmit.config.mounts import parse_mount
+from gymsubmit.config.paths import dotted
 from gymsubmit.config.services import CommandService, RayService, Tier, VllmPdService
 from gymsubmit.config.submit import SubmitConfig
 
@@ -23,19 +24,21 @@ def check_services(config: SubmitConfig) -> Iterator[Finding]:
     yield from _mounts(config, ("driver", "mounts"), config.driver.mounts)
     if config.otel and config.otel.gym_telemetry and config.driver.gym_install is None:
         message = "needs a Gym that the job installs; set driver.gym_install, or leave it out"
-        yield Finding(("otel", "gym_telemetry"), message)
+        yield Finding(("otel", "gym_telemetry"), message, involved=(("driver", "gym_install"),))
 
 
 def _container(config: SubmitConfig, path: Path, service: AnyService) -> Iterator[Finding]:
     compute = config.only_compute
     if isinstance(compute, SlurmCompute) and compute.container_runtime != "none" and service.container is None:
-        runtime = ("compute", config.compute_name, "container_runtime")
+        runtime = (*config.compute_path, "container_runtime")
         message = f"has no container, which {compute.container_runtime} needs; add container"
-        yield Finding(path, message, involved=(runtime,))
+        own = (*path, "container")
+        yield Finding(path, message, involved=(runtime, own))
         if isinstance(service, VllmPdService):
             for tier in ("prefill", "decode"):
                 if getattr(service, tier).container is None:
-                    yield Finding((*path, tier), message, involved=(runtime,))
+                    where = (*path, tier)
+                    yield Finding(where, message, involved=(runtime, own, (*where, "container")))
     mounted: list[tuple[Path, AnyService | Tier]] = [(path, service)]
     if isinstance(service, VllmPdService):
         mounted += [((*path, "prefill"), service.prefill), ((*path, "decode"), service.decode)]
@@ -48,20 +51,23 @@ def _mounts(config: SubmitConfig, path: Path, mounts: tuple[str, ...]) -> Iterat
     if isinstance(compute, LocalCompute) or compute.container_runtime == "none":
         if mounts:
             field = "type" if isinstance(compute, LocalCompute) else "container_runtime"
-            runtime = ("compute", config.compute_name, field)
+            runtime = (*config.compute_path, field)
             message = "has no effect without containers; make sure that what runs finds its files where they are"
             yield Finding(path, message, warning=True, involved=(runtime,))
         return
     if compute.container_runtime != "apptainer":
         return
+    runtime = (*config.compute_path, "container_runtime")
     for index, text in enumerate(mounts):
         mount = parse_mount(text)
         if mount.host_path is None:
-            yield Finding((*path, index), f"apptainer cannot mount {mount.source!r}; mount a path")
+            message = f"apptainer cannot mount {mount.source!r}; mount a path"
+            yield Finding((*path, index), message, involved=(runtime,))
         unknown = [flag for flag in mount.flags if flag not in ("ro", "rw")]
         if unknown or len(mount.flags) > 1:
             shown = "+".join(unknown or mount.flags)
-            yield Finding((*path, index), f"apptainer has no mount flag {shown!r}; write ro or rw")
+            message = f"apptainer has no mount flag {shown!r}; write ro or rw"
+            yield Finding((*path, index), message, involved=(runtime,))
 
 
 def _health_check(path: Path, service: AnyService) -> Iterator[Finding]:
@@ -72,14 +78,15 @@ def _health_check(path: Path, service: AnyService) -> Iterator[Finding]:
             message = "has no port, and a ray service none that speaks HTTP; add health_check.port"
         else:
             message = "has no port, and neither has the service; add a port"
-        yield Finding((*path, "health_check"), message)
+        yield Finding((*path, "health_check"), message, involved=((*path, "port"), (*path, "health_check", "port")))
 
 
 def _tiers(path: Path, service: VllmPdService) -> Iterator[Finding]:
     tiers = {"prefill": service.prefill, "decode": service.decode}
     for name, tier in tiers.items():
         if (tier.model or service.model) is None:
-            yield Finding((*path, name), "has no model, and neither has the service; add model to one of them")
+            message = "has no model, and neither has the service; add model to one of them"
+            yield Finding((*path, name), message, involved=((*path, "model"), (*path, name, "model")))
         if service.server_per_node and tier.number_of_instances != 1:
             yield Finding(
                 (*path, name, "number_of_instances"),
@@ -89,21 +96,23 @@ def _tiers(path: Path, service: VllmPdService) -> Iterator[Finding]:
 
 
 def _tier_pools(config: SubmitConfig, path: Path, service: VllmPdService) -> Iterator[Finding]:
+    kind = (*config.compute_path, "type")
     if isinstance(config.only_compute, LocalCompute):
         message = (
-            f"compute.{config.compute_name} is local and has no node pools, of which tiers need one each; use slurm"
+            f"{dotted(config.compute_path)} is local and has no node pools, of which tiers need one each; use slurm"
         )
-        yield Finding(path, message, involved=(("compute", config.compute_name, "type"),))
+        yield Finding(path, message, involved=(kind,))
         return
     for name in ("prefill", "decode"):
         if getattr(service, name).node_pool is None:
-            yield Finding((*path, name), "has no node pool; each tier needs one of its own: add node_pool")
+            message = "has no node pool; each tier needs one of its own: add node_pool"
+            yield Finding((*path, name), message, involved=(kind, (*path, name, "node_pool")))
     pool = service.prefill.node_pool
     if pool is not None and pool == service.decode.node_pool:
         yield Finding(
             (*path, "decode", "node_pool"),
             f"node pool {pool!r} is prefill's; give each tier one of its own",
-            involved=((*path, "prefill", "node_pool"),),
+            involved=(kind, (*path, "prefill", "node_pool")),
         )
 
 
@@ -116,7 +125,7 @@ def _tier_ports(path: Path, service: VllmPdService) -> Iterator[Finding]:
             involved=((*path, "prefill", "data_parallel_rpc_port"),),
         )
     for name, tier in (("prefill", prefill), ("decode", decode)):
-        for field in ("port", "data_parallel_rpc_port"):
+        for field, source in (("port", path), ("data_parallel_rpc_port", (*path, "prefill"))):
             if getattr(tier, field) > 65535:
                 message = f"{field} would be {getattr(tier, field)}, past the last port 65535; set it"
-                yield Finding((*path, name), message)
+                yield Finding((*path, name), message, involved=((*source, field), (*path, name, field)))

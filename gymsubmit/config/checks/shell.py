@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator, Sequence
 
 from gymsubmit.config.findings import Finding, Path
@@ -17,8 +16,8 @@ $1"; }
 mapfile -d '' -t texts
 for text in "${texts[@]}"; do read_text "$text" 2>&1 && printf '\\0' || break; done"""
 _LINES_BEFORE = 3
-_COMPLAINT = re.compile(r"[^\n]*?line (\d+): (?!warning: )(.*)")
-_INTERPRETER = re.compile(r"#![ \t]*(?:\S*/)?(?:env[ \t]+(?:-S[ \t]+)?)?(?:\S*/)?(?P<name>[^\s/]+)")
+_COMPLAINT = r"[^\n]*?line (\d+): (?!warning: )(.*)"
+_INTERPRETER = r"#![ \t]*(?:\S*/)?(?:env[ \t]+(?:-S[ \t]+)?)?(?:\S*/)?(?P<name>[^\s/]+)"
 _SHELLS = ("sh", "bash", "dash")
 
 
@@ -27,13 +26,21 @@ def check_shell(config: SubmitConfig) -> Iterator[Finding]:
     places = [(path, text) for path, text in _texts(config) if text]
     for (path, _), complaint in zip(places, complaints([text for _, text in places]), strict=True):
         if complaint:
-            yield Finding(path, f"{complaint}; correct the shell text")
+            line, message = complaint
+            yield Finding(path, f"{message}; correct the shell text", line=line)
 
 
-def complaints(texts: Sequence[str]) -> list[str | None]:
-    """What bash says about each text, `line N: ...` with lines from 1; None where it has nothing to say."""
-    bash = shutil.which("bash") if texts else None
-    answers: list[str | None] = []
+def complaints(texts: Sequence[str]) -> list[tuple[int, str] | None]:
+    """What bash says about each text, with the line, from 1, at which it noticed; None where it has nothing to say.
+
+    That may be the line behind the last.
+    """
+    if not texts:
+        return []
+    import subprocess  # noqa: PLC0415  # what most configs do not need
+
+    bash = shutil.which("bash")
+    answers: list[tuple[int, str] | None] = []
     while bash and len(answers) < len(texts):
         ran = subprocess.run(  # noqa: S603
             [bash, "--norc", "-O", "extglob", "-c", _READ],
@@ -53,10 +60,10 @@ def complaints(texts: Sequence[str]) -> list[str | None]:
     return answers + [None] * (len(texts) - len(answers))
 
 
-def _first_line(complaint: str) -> str | None:
+def _first_line(complaint: str) -> tuple[int, str] | None:
     for line in complaint.splitlines():
-        if match := _COMPLAINT.match(line):
-            return f"line {int(match[1]) - _LINES_BEFORE}: {match[2]}"
+        if match := re.match(_COMPLAINT, line):
+            return int(match[1]) - _LINES_BEFORE, match[2]
     return None
 
 
@@ -64,7 +71,7 @@ def _is_shell(script: str) -> bool:
     """Whether a script is for a shell: it has no `#!` line, or one that names a shell."""
     if not script.startswith("#!"):
         return True
-    interpreter = _INTERPRETER.match(script)
+    interpreter = re.match(_INTERPRETER, script)
     return interpreter is None or interpreter["name"] in _SHELLS
 
 

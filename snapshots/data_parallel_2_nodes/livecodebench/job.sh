@@ -34,8 +34,8 @@ signal_step() {
     local step
     step=$(squeue --steps --noheader --jobs="$slurm_jobs" --format='%i %j' | awk -v name="$1" '$2 == name { print $1 }')
     if [[ -n $step ]]; then
-        # A step that ends meanwhile is none that scancel could find.
-        scancel --signal="$2" "$step" || true
+        # A step that ends meanwhile is none that scancel could find, and it would say so.
+        scancel --signal="$2" "$step" 2>/dev/null || true
     fi
 }
 
@@ -50,20 +50,31 @@ join_hosts() {
 }
 gym_all_nodes=$(join_hosts "${gym_nodes[@]}")
 
+# on_node NODE COMMAND...: runs a command on the node with this number
+on_node() {
+    srun \
+        --overlap \
+        --nodes=1 \
+        --ntasks=1 \
+        --nodelist="${gym_nodes[$1]}" \
+        --export=ALL \
+        --input=none \
+        "${@:2}"
+}
+
 network_interface=ib0
 
-# address_of HOST: asked on that host, whose interface it is
+# address_of NODE: asked on that node, whose interface it is
 address_of() {
-    srun --overlap --nodes=1 --ntasks=1 --nodelist="$1" --input=none \
-        ip -oneline address show dev "$network_interface" scope global |
-        awk '{ split($4, address, "/"); print address[1]; exit }'
+    { on_node "$1" ip -oneline address show dev "$network_interface" scope global || true; } |
+        awk 'NR == 1 { split($4, address, "/"); print address[1] }'
 }
 
 # export_address NODE: what other nodes dial to reach the node with this number
 export_address() {
-    local address
-    address=$(address_of "${gym_nodes[$1]}")
-    [[ -n $address ]] || fail "${gym_nodes[$1]} has no address that other nodes could dial (getent ahosts ${gym_nodes[$1]})"
+    local address host=${gym_nodes[$1]}
+    address=$(address_of "$1")
+    [[ -n $address ]] || fail "$host: has no address on the interface $network_interface; correct network_interface"
     export "GYM_NODE_ADDRESS_$1=$address"
     if [[ $address == *:* ]]; then
         address="[$address]"
@@ -303,7 +314,7 @@ await_http() {
     until probe "$1" "$2" "$3"; do
         rest=$(($4 - SECONDS))
         if ((rest <= 0)); then
-            echo "GET http://$1:$2$3 was not answered with 2xx in time" >&2
+            echo "GET http://$1:$2$3 was not answered with 2xx in time"
             return 1
         fi
         sleep "$((rest < $5 ? rest : $5))"
@@ -322,7 +333,7 @@ await_service() {
         for check in "${checks[@]}"; do
             wait "$check"
         done
-    } &
+    } 2>/dev/null & # when a job ends in the middle of a check, bash would tell of every process that is killed
     waiting[$1]=$!
 }
 await_service policy 8000 /health 1800 5 localhost

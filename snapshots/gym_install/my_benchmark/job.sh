@@ -36,8 +36,8 @@ signal_step() {
     local step
     step=$(squeue --steps --noheader --jobs="$slurm_jobs" --format='%i %j' | awk -v name="$1" '$2 == name { print $1 }')
     if [[ -n $step ]]; then
-        # A step that ends meanwhile is none that scancel could find.
-        scancel --signal="$2" "$step" || true
+        # A step that ends meanwhile is none that scancel could find, and it would say so.
+        scancel --signal="$2" "$step" 2>/dev/null || true
     fi
 }
 
@@ -159,9 +159,27 @@ start_policy() {
 start_service policy start_policy
 
 # --- steps/driver.sh.j2
+# A shell in front of the driver's own removes the directory, however the driver ends. TERM reaches both, and this one
+# waits for the other.
+in_gym_directory='
+    GYM_INSTALL_DIRECTORY=$(mktemp -d /tmp/gym.XXXXXX) || exit
+    export GYM_INSTALL_DIRECTORY
+    remove_it() {
+        trap "" TERM
+        rm -rf "$GYM_INSTALL_DIRECTORY"
+    }
+    trap remove_it EXIT
+    trap : TERM
+    bash -c "$1"
+    exit
+'
+
 install_gym() {
-    local repo=https://github.com/NVIDIA-NeMo/gym ref=main package=. directory
-    directory=$(mktemp -d /tmp/gym.XXXXXX)
+    local repo=https://github.com/NVIDIA-NeMo/gym ref=main package=.
+    local directory=$GYM_INSTALL_DIRECTORY
+    unset GYM_INSTALL_DIRECTORY
+    # Not at once: what writes into the directory ends first.
+    trap 'exit 143' TERM
     if [[ ! -w ${HOME:-/nowhere} ]]; then
         mkdir "$directory/home"
         export HOME=$directory/home
@@ -228,7 +246,7 @@ start_driver() {
         --no-container-mount-home \
         --no-container-entrypoint \
         --no-container-remap-root \
-        bash -c "$(step_script 'set -euo pipefail' 'exec 3<&0 </dev/null' install_gym prepare_driver await_services run_driver)"
+        bash -c "$in_gym_directory" bash "$(step_script 'set -euo pipefail' 'exec 3<&0 </dev/null' install_gym prepare_driver await_services run_driver)"
 }
 
 gate_directory=$(mktemp -d)
@@ -276,7 +294,7 @@ await_http() {
     until probe "$1" "$2" "$3"; do
         rest=$(($4 - SECONDS))
         if ((rest <= 0)); then
-            echo "GET http://$1:$2$3 was not answered with 2xx in time" >&2
+            echo "GET http://$1:$2$3 was not answered with 2xx in time"
             return 1
         fi
         sleep "$((rest < $5 ? rest : $5))"
@@ -295,7 +313,7 @@ await_service() {
         for check in "${checks[@]}"; do
             wait "$check"
         done
-    } &
+    } 2>/dev/null & # when a job ends in the middle of a check, bash would tell of every process that is killed
     waiting[$1]=$!
 }
 await_service policy 8000 /health 900 5 localhost

@@ -165,7 +165,7 @@ await_http() {
     until probe "$1" "$2" "$3"; do
         rest=$(($4 - SECONDS))
         if ((rest <= 0)); then
-            echo "GET http://$1:$2$3 was not answered with 2xx in time" >&2
+            echo "GET http://$1:$2$3 was not answered with 2xx in time"
             return 1
         fi
         sleep "$((rest < $5 ? rest : $5))"
@@ -184,7 +184,7 @@ await_service() {
         for check in "${checks[@]}"; do
             wait "$check"
         done
-    } &
+    } 2>/dev/null & # when a job ends in the middle of a check, bash would tell of every process that is killed
     waiting[$1]=$!
 }
 await_service server 8399 /health 60 1 localhost

@@ -47,14 +47,26 @@ signal_step() {
     local step
     step=$(squeue --steps --noheader --jobs="$slurm_jobs" --format='%i %j' | awk -v name="$1" '$2 == name { print $1 }')
     if [[ -n $step ]]; then
-        # A step that ends meanwhile is none that scancel could find.
-        scancel --signal="$2" "$step" || true
+        # A step that ends meanwhile is none that scancel could find, and it would say so.
+        scancel --signal="$2" "$step" 2>/dev/null || true
     fi
 }
 
 # --- parts/nodes.sh.j2
 hosts=$(scontrol show hostnames "$SLURM_JOB_NODELIST")
 mapfile -t gym_nodes <<<"$hosts"
+
+# on_node NODE COMMAND...: runs a command on the node with this number
+on_node() {
+    srun \
+        --overlap \
+        --nodes=1 \
+        --ntasks=1 \
+        --nodelist="${gym_nodes[$1]}" \
+        --export=ALL \
+        --input=none \
+        "${@:2}"
+}
 
 # first_address: of the addresses on stdin, the first that another node can reach, IPv4 before IPv6
 first_address() {
@@ -66,13 +78,13 @@ first_address() {
     '
 }
 
-# address_of HOST: a host's own name may mean 127.0.1.1 on that host, so another node is asked then.
+# address_of NODE: a host's own name may mean 127.0.1.1 on that host, so another node is asked then.
 address_of() {
-    local address host
-    address=$({ getent ahosts "$1" || true; } | first_address)
-    for host in "${gym_nodes[@]}"; do
-        if [[ -z $address && $host != "$1" ]]; then
-            address=$(srun --overlap --nodes=1 --ntasks=1 --nodelist="$host" --input=none getent ahosts "$1" | first_address)
+    local host=${gym_nodes[$1]} address node
+    address=$({ getent ahosts "$host" || true; } | first_address)
+    for node in "${!gym_nodes[@]}"; do
+        if [[ -z $address && $node != "$1" ]]; then
+            address=$(on_node "$node" getent ahosts "$host" | first_address)
         fi
     done
     echo "$address"
@@ -80,9 +92,9 @@ address_of() {
 
 # export_address NODE: what other nodes dial to reach the node with this number
 export_address() {
-    local address
-    address=$(address_of "${gym_nodes[$1]}")
-    [[ -n $address ]] || fail "${gym_nodes[$1]} has no address that other nodes could dial (getent ahosts ${gym_nodes[$1]})"
+    local address host=${gym_nodes[$1]}
+    address=$(address_of "$1")
+    [[ -n $address ]] || fail "$host: has no address that other nodes could dial (getent ahosts $host); set network_interface"
     export "GYM_NODE_ADDRESS_$1=$address"
     if [[ $address == *:* ]]; then
         address="[$address]"
@@ -326,7 +338,7 @@ await_http() {
     until probe "$1" "$2" "$3"; do
         rest=$(($4 - SECONDS))
         if ((rest <= 0)); then
-            echo "GET http://$1:$2$3 was not answered with 2xx in time" >&2
+            echo "GET http://$1:$2$3 was not answered with 2xx in time"
             return 1
         fi
         sleep "$((rest < $5 ? rest : $5))"
@@ -345,7 +357,7 @@ await_service() {
         for check in "${checks[@]}"; do
             wait "$check"
         done
-    } &
+    } 2>/dev/null & # when a job ends in the middle of a check, bash would tell of every process that is killed
     waiting[$1]=$!
 }
 await_service 1st 8000 '/health?q=$(touch%20/tmp/f)&'\''"x"=#' 60 5 localhost

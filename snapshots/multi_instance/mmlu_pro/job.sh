@@ -33,8 +33,8 @@ signal_step() {
     local step
     step=$(squeue --steps --noheader --jobs="$slurm_jobs" --format='%i %j' | awk -v name="$1" '$2 == name { print $1 }')
     if [[ -n $step ]]; then
-        # A step that ends meanwhile is none that scancel could find.
-        scancel --signal="$2" "$step" || true
+        # A step that ends meanwhile is none that scancel could find, and it would say so.
+        scancel --signal="$2" "$step" 2>/dev/null || true
     fi
 }
 
@@ -160,7 +160,7 @@ await_http() {
     until probe "$1" "$2" "$3"; do
         rest=$(($4 - SECONDS))
         if ((rest <= 0)); then
-            echo "GET http://$1:$2$3 was not answered with 2xx in time" >&2
+            echo "GET http://$1:$2$3 was not answered with 2xx in time"
             return 1
         fi
         sleep "$((rest < $5 ? rest : $5))"
@@ -179,7 +179,7 @@ await_service() {
         for check in "${checks[@]}"; do
             wait "$check"
         done
-    } &
+    } 2>/dev/null & # when a job ends in the middle of a check, bash would tell of every process that is killed
     waiting[$1]=$!
 }
 await_service policy 8000 /health 900 5 localhost

@@ -8,7 +8,7 @@ CACHE=${CLUSTER_CACHE:-/var/cache/gymsubmit-cluster}      # virtual environments
 # strip: the words of a list, one a line
 strip() { tr -s ' ' '\n' <<<"$1" | sed '/^$/d'; }
 
-mapfile -t NODES < <(strip "${CLUSTER_NODES:-n1 n2 n3 n4}")            # compute nodes
+mapfile -t NODES < <(strip "${CLUSTER_NODES:-n1 n2 n3 n4 n5 n6 n7 n8}")  # compute nodes
 mapfile -t USERS < <(strip "${CLUSTER_USERS:-alice:2001 bob:2002}")    # NAME:UID
 mapfile -t BINDS < <(strip "${CLUSTER_BINDS:-}")                       # more that every host sees: SOURCE:TARGET[:ro]
 LOGIN=login                              # the host of slurmctld, slurmdbd, MariaDB and sshd
