@@ -136,7 +136,7 @@ step --ntasks=2 --nodes=2 --container-image=pytorch sh -c 'echo "rank_$SLURM_PRO
 
 def test_the_step_log_says_what_was_asked_for(cluster: Cluster, shared: PurePosixPath) -> None:
     job = cluster.sbatch(
-        "--nodes=2",
+        f"--nodelist={','.join(cluster.nodes[:2])}",
         "--ntasks-per-node=1",
         "--output=/dev/null",
         script=f"""#!/bin/bash
